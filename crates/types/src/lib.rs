@@ -1,0 +1,13 @@
+//! The vocabulary of Lazuli: the words that every ring uses and none of them owns.
+//!
+//! Nothing here does I/O, reads a clock, or is async. A type that knows a service's rules belongs to ring 2.
+
+pub mod etag;
+pub mod ids;
+pub mod time;
+pub mod version;
+
+pub use etag::ETag;
+pub use ids::{ContentId, UnitId};
+pub use time::Timestamp;
+pub use version::ServiceVersion;
