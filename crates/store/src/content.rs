@@ -25,8 +25,8 @@ use crate::{
 mod keys;
 mod record;
 
-pub use keys::{chunk_key, chunks_of_extent, parse_chunk_key};
-pub use record::{ChunkRecord, Holdings};
+pub use keys::{chunk_key, chunks_of_extent, forward_key, parse_chunk_key};
+pub use record::{ChunkRecord, Holdings, decode_place as decode_forward};
 
 pub(crate) use keys::{SWEEP, parse_pin_deadline_key, pin_deadlines, sweep_key, sweeps};
 
@@ -36,12 +36,18 @@ pub fn link(txn: &Txn, pending: &PendingChunk, owner: ContentId) {
     if chunk.length == 0 {
         return; // the empty chunk has no bytes, no place and no row
     }
-    let record = ChunkRecord { owner, chunk, slices: 0 };
-    txn.put(chunk_key(chunk.extent, chunk.offset), record.encode());
+    let (key, row) = chunk_row(chunk, owner);
+    txn.put(key, row);
     txn.count_live(chunk.extent, stored_bytes(chunk.length));
     if let Some(ride) = pending.ride() {
         txn.ride(ride);
     }
+}
+
+/// The row that makes a chunk live. For engines that keep chunks of their own.
+#[must_use]
+pub fn chunk_row(chunk: ChunkRef, owner: ContentId) -> (Bytes, Bytes) {
+    (chunk_key(chunk.extent, chunk.offset), ChunkRecord { owner, chunk, slices: 0 }.encode())
 }
 
 /// Where a chunk is now and what its row says; `None` once it was freed.

@@ -52,7 +52,9 @@ pub fn parse_chunk_key(bytes: &[u8]) -> Result<(u64, u64), StoreError> {
     Ok(place)
 }
 
-pub(super) fn forward_key(chunk: ChunkRef) -> Bytes {
+/// The row that says where a moved chunk is now.
+#[must_use]
+pub fn forward_key(chunk: ChunkRef) -> Bytes {
     key(FORWARD).number(chunk.extent).number(chunk.offset).build()
 }
 

@@ -44,7 +44,11 @@ pub(super) fn encode_place(extent: u64, offset: u64) -> Bytes {
     Writer::new(PLACE_FORMAT).number(extent).number(offset).build()
 }
 
-pub(super) fn decode_place(record: &[u8]) -> Result<(u64, u64), StoreError> {
+/// The place a forwarding row points to.
+///
+/// # Errors
+/// The record is of another format or length.
+pub fn decode_place(record: &[u8]) -> Result<(u64, u64), StoreError> {
     let mut reader = Reader::new("a forwarding row", record, PLACE_FORMAT)?;
     let place = (reader.number()?, reader.number()?);
     reader.end()?;

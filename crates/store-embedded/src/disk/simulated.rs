@@ -1,0 +1,389 @@
+//! A disk in memory whose power can fail at any call. What was not synced is then lost, kept, reordered or torn,
+//! sector by sector, as the seed decides; what was synced is there.
+//!
+//! Directory operations behave like those of a journalling file system that was not told to sync: each may or may not
+//! have happened, but they happened in order.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::{Disk, DiskFile};
+
+/// What a device writes whole or not at all.
+const SECTOR_BYTES: u64 = 512;
+
+/// A simulated disk. Clones share it.
+#[derive(Clone)]
+pub struct SimulatedDisk(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    files: Vec<FileState>,
+    /// Names as processes see them, and as they are known to survive.
+    names: BTreeMap<String, usize>,
+    durable_names: BTreeMap<String, usize>,
+    /// Directory changes since their last sync, in order.
+    pending_names: Vec<NameChange>,
+    calls: u64,
+    power_fails_at: Option<u64>,
+    available_bytes: u64,
+}
+
+#[derive(Clone)]
+enum NameChange {
+    Add(String, usize),
+    Remove(String),
+}
+
+#[derive(Clone, Default)]
+struct FileState {
+    /// As processes see it.
+    bytes: Vec<u8>,
+    /// As it surely survives.
+    durable: Vec<u8>,
+    /// Sectors written since the last sync.
+    unsynced: BTreeSet<u64>,
+}
+
+/// What is on the medium after a power failure.
+pub struct CrashImage(State);
+
+impl Default for SimulatedDisk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SimulatedDisk {
+    /// An empty disk with plenty of space.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(State { available_bytes: 1 << 40, ..State::default() })))
+    }
+
+    /// The disk after a crash: powered again.
+    #[must_use]
+    pub fn from_image(image: CrashImage) -> Self {
+        Self(Arc::new(Mutex::new(image.0)))
+    }
+
+    /// Calls made so far: every write, sync and directory change counts.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.state().calls
+    }
+
+    /// Power fails at this call and stays off: the call and all after it fail.
+    pub fn fail_power_at(&self, call: u64) {
+        self.state().power_fails_at = Some(call);
+    }
+
+    /// What the medium holds if power fails now. The seed decides the fate of everything that was not synced.
+    #[must_use]
+    pub fn crash(&self, seed: u64) -> CrashImage {
+        let state = self.state();
+        let mut dice = Dice(seed);
+        let mut names = state.durable_names.clone();
+        let survivors = dice.below(u64::try_from(state.pending_names.len()).unwrap_or(0) + 1);
+        for (change, _) in state.pending_names.iter().zip(0..survivors) {
+            apply(&mut names, change);
+        }
+        let files: Vec<FileState> = state.files.iter().map(|file| file.after_crash(&mut dice)).collect();
+        CrashImage(State {
+            files,
+            durable_names: names.clone(),
+            names,
+            available_bytes: state.available_bytes,
+            ..State::default()
+        })
+    }
+
+    /// Flips one bit of a file, durable or not.
+    pub fn flip_bit(&self, name: &str, offset: usize, bit: u8) {
+        let mut state = self.state();
+        let Some(index) = state.names.get(name).copied() else { return };
+        let Some(file) = state.files.get_mut(index) else { return };
+        for bytes in [&mut file.bytes, &mut file.durable] {
+            if let Some(byte) = bytes.get_mut(offset) {
+                *byte ^= 1 << (bit % 8);
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Counts a call; fails it when the power is off.
+    fn call(&mut self) -> io::Result<()> {
+        self.powered()?;
+        self.calls += 1;
+        Ok(())
+    }
+
+    fn powered(&self) -> io::Result<()> {
+        match self.power_fails_at {
+            Some(at) if self.calls >= at => Err(io::Error::other("the power is off")),
+            _ => Ok(()),
+        }
+    }
+
+    fn find(&self, name: &str) -> io::Result<usize> {
+        self.names.get(name).copied().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn change(&mut self, change: NameChange) {
+        apply(&mut self.names, &change);
+        self.pending_names.push(change);
+    }
+}
+
+fn apply(names: &mut BTreeMap<String, usize>, change: &NameChange) {
+    match change {
+        NameChange::Add(name, file) => names.insert(name.clone(), *file),
+        NameChange::Remove(name) => names.remove(name),
+    };
+}
+
+impl FileState {
+    fn write(&mut self, bytes: &[u8], offset: usize) {
+        let end = offset + bytes.len();
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        if let Some(place) = self.bytes.get_mut(offset..end) {
+            place.copy_from_slice(bytes);
+        }
+        self.touch(offset, end);
+    }
+
+    fn touch(&mut self, start: usize, end: usize) {
+        let sector = |offset: usize| u64::try_from(offset).unwrap_or(0) / SECTOR_BYTES;
+        self.unsynced.extend(sector(start)..=sector(end.saturating_sub(1)));
+    }
+
+    /// Each unsynced sector is old or new; the length is the old one or reaches to the last surviving sector.
+    fn after_crash(&self, dice: &mut Dice) -> Self {
+        let mut survived = self.durable.clone();
+        let shrank = self.bytes.len() < self.durable.len() && dice.below(2) == 1;
+        if shrank {
+            survived.truncate(self.bytes.len());
+        }
+        for sector in &self.unsynced {
+            if dice.below(2) == 0 {
+                continue;
+            }
+            let start = usize::try_from(sector * SECTOR_BYTES).unwrap_or(usize::MAX);
+            let end = (start + usize::try_from(SECTOR_BYTES).unwrap_or(0)).min(self.bytes.len());
+            let Some(new) = self.bytes.get(start..end) else { continue };
+            if survived.len() < end {
+                survived.resize(end, 0);
+            }
+            if let Some(place) = survived.get_mut(start..end) {
+                place.copy_from_slice(new);
+            }
+        }
+        Self { bytes: survived.clone(), durable: survived, unsynced: BTreeSet::new() }
+    }
+}
+
+impl Disk for SimulatedDisk {
+    fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let state = self.state();
+        state.powered()?;
+        Ok(Arc::new(SimulatedFile { disk: self.clone(), index: state.find(name)? }))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let mut state = self.state();
+        state.call()?;
+        if state.names.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let index = state.files.len();
+        state.files.push(FileState::default());
+        state.change(NameChange::Add(name.to_owned(), index));
+        Ok(Arc::new(SimulatedFile { disk: self.clone(), index }))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.call()?;
+        state.find(name)?;
+        state.change(NameChange::Remove(name.to_owned()));
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.call()?;
+        let index = state.find(from)?;
+        state.change(NameChange::Add(to.to_owned(), index));
+        state.change(NameChange::Remove(from.to_owned()));
+        Ok(())
+    }
+
+    fn list(&self, directory: &str) -> io::Result<Vec<String>> {
+        let state = self.state();
+        state.powered()?;
+        let prefix = format!("{directory}/");
+        let names = state.names.keys().filter_map(|name| name.strip_prefix(&prefix));
+        Ok(names.filter(|rest| !rest.contains('/')).map(str::to_owned).collect())
+    }
+
+    fn create_directory(&self, _: &str) -> io::Result<()> {
+        self.state().powered()
+    }
+
+    fn sync_directory(&self, directory: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.call()?;
+        let inside = |name: &str| name.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+        let pending = std::mem::take(&mut state.pending_names);
+        for change in pending {
+            let (NameChange::Add(name, _) | NameChange::Remove(name)) = &change;
+            if inside(name) || directory.is_empty() {
+                apply(&mut state.durable_names, &change);
+            } else {
+                state.pending_names.push(change);
+            }
+        }
+        Ok(())
+    }
+
+    fn available_bytes(&self) -> io::Result<u64> {
+        Ok(self.state().available_bytes)
+    }
+}
+
+struct SimulatedFile {
+    disk: SimulatedDisk,
+    index: usize,
+}
+
+impl SimulatedFile {
+    fn with<T>(&self, counts: bool, act: impl FnOnce(&mut FileState) -> T) -> io::Result<T> {
+        let mut state = self.disk.state();
+        if counts {
+            state.call()?;
+        } else {
+            state.powered()?;
+        }
+        state.files.get_mut(self.index).map(act).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+}
+
+fn place(offset: u64) -> io::Result<usize> {
+    usize::try_from(offset).map_err(io::Error::other)
+}
+
+impl DiskFile for SimulatedFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let start = place(offset)?;
+        self.with(false, |file| {
+            let available = file.bytes.get(start..).unwrap_or_default();
+            let count = available.len().min(buffer.len());
+            if let (Some(to), Some(from)) = (buffer.get_mut(..count), available.get(..count)) {
+                to.copy_from_slice(from);
+            }
+            count
+        })
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let start = place(offset)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.with(true, |file| file.write(bytes, start))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.with(true, |file| {
+            file.durable.clone_from(&file.bytes);
+            file.unsynced.clear();
+        })
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        self.with(false, |file| u64::try_from(file.bytes.len()).unwrap_or(u64::MAX))
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        let length = place(length)?;
+        self.with(true, |file| {
+            let before = file.bytes.len();
+            file.bytes.resize(length, 0);
+            if length > before {
+                file.touch(before, length);
+            }
+        })
+    }
+}
+
+/// SplitMix64: the fate of sectors, repeatable by its seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % limit.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn synced_bytes_survive_every_crash_and_unsynced_ones_only_whole_sectors() {
+        let disk = SimulatedDisk::new();
+        let file = disk.create("d/f").unwrap();
+        file.write_at(&[1; 1024], 0).unwrap();
+        file.sync().unwrap();
+        disk.sync_directory("d").unwrap();
+        file.write_at(&[2; 2048], 0).unwrap();
+        let mut seen = BTreeSet::new();
+        for seed in 0..200 {
+            let after = SimulatedDisk::from_image(disk.crash(seed));
+            let file = after.open("d/f").unwrap();
+            let mut bytes = vec![9; 2048];
+            let length = file.read_at(&mut bytes, 0).unwrap();
+            for sector in bytes[..length].chunks(512) {
+                assert!(sector.iter().all(|byte| *byte == sector[0]), "a sector is torn");
+            }
+            assert!(bytes[..1024].iter().all(|byte| [1, 2].contains(byte)));
+            seen.insert((length, bytes[0], bytes[512]));
+        }
+        assert!(seen.len() > 5, "crashes differ: {seen:?}");
+    }
+
+    #[test]
+    fn a_name_survives_only_after_its_directory_was_synced() {
+        let disk = SimulatedDisk::new();
+        disk.create("d/f").unwrap();
+        let lost = (0..50).filter(|seed| SimulatedDisk::from_image(disk.crash(*seed)).open("d/f").is_err()).count();
+        assert!(lost > 0 && lost < 50);
+        disk.sync_directory("d").unwrap();
+        assert!((0..50).all(|seed| SimulatedDisk::from_image(disk.crash(seed)).open("d/f").is_ok()));
+    }
+
+    #[test]
+    fn power_stays_off() {
+        let disk = SimulatedDisk::new();
+        let file = disk.create("d/f").unwrap();
+        disk.fail_power_at(disk.calls() + 1);
+        file.write_at(b"a", 0).unwrap();
+        assert!(file.write_at(b"b", 0).is_err());
+        assert!(file.read_at(&mut [0], 0).is_err());
+        assert!(disk.open("d/f").is_err());
+    }
+}

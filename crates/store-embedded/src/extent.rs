@@ -1,0 +1,18 @@
+//! Extents: the files that hold chunks. A chunk is a run of blocks, each with its checksum, so any part of it can be
+//! read and verified alone.
+//!
+//! Small chunks share one extent and become durable with the log, which carries their bytes until the extent is synced
+//! at the next checkpoint. Larger chunks are streamed into an extent that their writer has to itself for the while, and
+//! are synced before they are linked.
+
+mod file;
+mod format;
+mod stream;
+mod table;
+
+pub(crate) use file::{Hold, Nothing, PlacedChunk, Source};
+pub(crate) use stream::StreamWriter;
+pub(crate) use table::Extents;
+
+/// Where extents live.
+pub(crate) const DIRECTORY: &str = "extents";

@@ -1,0 +1,154 @@
+//! One open extent, and reading chunks from it.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use bytes::{Bytes, BytesMut};
+use store::{Answer, ChunkRef, StoreError, chunk::ChunkSource};
+
+use super::format::{BlockPlace, block_at, damaged, verify};
+use crate::{disk::DiskFile, io_pool::IoPool};
+
+/// An open extent.
+pub(crate) struct Extent {
+    pub(crate) id: u64,
+    pub(crate) file: Arc<dyn DiskFile>,
+    /// Where the next chunk begins.
+    pub(crate) end: AtomicU64,
+    /// Chunks that are being written, or are finished and not linked yet.
+    pending: AtomicU64,
+    /// Bytes were written that are not synced.
+    pub(crate) dirty: AtomicBool,
+}
+
+impl Extent {
+    pub(crate) fn new(id: u64, file: Arc<dyn DiskFile>, end: u64) -> Self {
+        Self { id, file, end: AtomicU64::new(end), pending: AtomicU64::new(0), dirty: AtomicBool::new(false) }
+    }
+
+    /// Makes what was written durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        // Cleared first: what is written meanwhile is dirty again.
+        self.dirty.store(false, Ordering::Release);
+        self.file.sync().inspect_err(|_| self.dirty.store(true, Ordering::Release))
+    }
+
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending.load(Ordering::Acquire) > 0
+    }
+}
+
+/// Keeps the collector away from an extent while a chunk in it is not linked yet.
+pub(crate) struct Hold(pub(crate) Arc<Extent>);
+
+impl Hold {
+    pub(crate) fn new(extent: &Arc<Extent>) -> Self {
+        extent.pending.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(extent))
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.pending.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A chunk at its present place. It stays readable while this lives, also when the extent is deleted.
+#[derive(Clone)]
+pub(crate) struct PlacedChunk {
+    pub(crate) extent: Arc<Extent>,
+    pub(crate) offset: u64,
+    pub(crate) chunk: ChunkRef,
+}
+
+impl PlacedChunk {
+    /// Reads and verifies one block, from the page cache only when `cached`: `None` when it is not there.
+    fn block(&self, place: BlockPlace, cached: bool) -> Result<Option<Bytes>, StoreError> {
+        let mut stored = BytesMut::zeroed(place.data_bytes + 8);
+        let at = self.offset + place.stored_offset;
+        let file = &self.extent.file;
+        let count = if cached { file.read_cached_at(&mut stored, at)? } else { Some(file.read_at(&mut stored, at)?) };
+        let Some(count) = count else { return Ok(None) };
+        if count < stored.len() {
+            return Err(damaged(self.extent.id, at, place.number));
+        }
+        let data = verify(&stored).map_err(|()| damaged(self.extent.id, at, place.number))?;
+        stored.truncate(data);
+        Ok(Some(stored.freeze()))
+    }
+
+    /// All bytes, for chunks that fit into memory.
+    pub(crate) fn read_whole(&self) -> Result<Bytes, StoreError> {
+        let mut whole = BytesMut::new();
+        let mut offset = 0;
+        while let Some(place) = block_at(self.chunk.length, offset) {
+            let block = self.block(place, false)?.unwrap_or_default();
+            offset += u64::try_from(block.len()).unwrap_or(u64::MAX);
+            if place.number == 0 && offset == self.chunk.length {
+                return Ok(block);
+            }
+            whole.extend_from_slice(&block);
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Reads every block and compares the checksum of the whole.
+    pub(crate) fn verify(&self) -> Result<(), StoreError> {
+        let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc64Nvme);
+        let mut offset = 0;
+        while let Some(place) = block_at(self.chunk.length, offset) {
+            let block = self.block(place, false)?.unwrap_or_default();
+            offset += u64::try_from(block.len()).unwrap_or(u64::MAX);
+            digest.update(&block);
+        }
+        if digest.finalize() == self.chunk.crc64 {
+            Ok(())
+        } else {
+            Err(StoreError::corrupt(format!("chunk {} is not what was written: its checksum differs", self.chunk)))
+        }
+    }
+}
+
+/// A chunk open for a caller.
+pub(crate) struct Source {
+    pub(crate) placed: PlacedChunk,
+    pub(crate) pool: Arc<IoPool>,
+}
+
+impl ChunkSource for Source {
+    fn read(&self, offset: u64, length: usize) -> Answer<'_, Result<Bytes, StoreError>> {
+        let Some(place) = block_at(self.placed.chunk.length, offset) else { return Answer::now(Ok(Bytes::new())) };
+        let within = usize::try_from(offset % 65_536).unwrap_or(0);
+        let part = move |block: Bytes| {
+            let end = block.len().min(within.saturating_add(length));
+            block.slice(within.min(end)..end)
+        };
+        match self.placed.block(place, true) {
+            Ok(Some(block)) => Answer::now(Ok(part(block))),
+            Err(error) => Answer::now(Err(error)),
+            Ok(None) => {
+                let placed = self.placed.clone();
+                let reading = self.pool.run(move || placed.block(place, false));
+                Answer::Later(Box::pin(async move {
+                    let block = reading.wait().await??;
+                    Ok(part(block.unwrap_or_default()))
+                }))
+            }
+        }
+    }
+}
+
+/// The empty chunk.
+pub(crate) struct Nothing;
+
+impl ChunkSource for Nothing {
+    fn read(&self, _: u64, _: usize) -> Answer<'_, Result<Bytes, StoreError>> {
+        Answer::now(Ok(Bytes::new()))
+    }
+}

@@ -1,0 +1,106 @@
+//! The layout of an extent: a header of one sector, then chunks, each a run of blocks. `docs/format.md` draws it.
+
+use crc_fast::crc64_nvme;
+use store::StoreError;
+
+use super::DIRECTORY;
+
+/// Data bytes of a full block; the last block of a chunk is shorter.
+pub(crate) const BLOCK_BYTES: usize = 64 * 1024;
+const CHECKSUM_BYTES: usize = 8;
+/// A block with its checksum.
+pub(crate) const STORED_BLOCK_BYTES: usize = BLOCK_BYTES + CHECKSUM_BYTES;
+/// Chunks up to this ride in the log.
+pub(crate) const RIDE_BYTES: usize = BLOCK_BYTES;
+/// Bytes before the first chunk.
+pub(crate) const HEADER_BYTES: u64 = 512;
+const MAGIC: &[u8; 8] = b"LZEXTNT1";
+
+pub(crate) fn file_name(id: u64) -> String {
+    format!("{DIRECTORY}/{id:016x}.ext")
+}
+
+pub(crate) fn parse_name(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".ext").filter(|digits| digits.len() == 16)?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
+/// The header: magic, id, CRC-64 of both, zeros.
+pub(crate) fn header(id: u64) -> [u8; 512] {
+    let mut header = [0; 512];
+    let mut fields = [0; 16];
+    for (place, byte) in fields.iter_mut().zip(MAGIC.iter().copied().chain(id.to_le_bytes())) {
+        *place = byte;
+    }
+    let crc = crc64_nvme(&fields).to_le_bytes();
+    for (place, byte) in header.iter_mut().zip(fields.into_iter().chain(crc)) {
+        *place = byte;
+    }
+    header
+}
+
+/// Bytes that `length` data bytes take as blocks.
+pub(crate) fn stored_bytes(length: u64) -> u64 {
+    u64::try_from(store::content::stored_bytes(length)).unwrap_or(u64::MAX)
+}
+
+/// The blocks of a small chunk.
+pub(crate) fn encode_blocks(data: &[u8]) -> Vec<u8> {
+    let mut stored = Vec::with_capacity(data.len() + data.len().div_ceil(BLOCK_BYTES) * CHECKSUM_BYTES);
+    for block in data.chunks(BLOCK_BYTES) {
+        stored.extend_from_slice(block);
+        stored.extend_from_slice(&crc64_nvme(block).to_le_bytes());
+    }
+    stored
+}
+
+/// The place of a block: its number, where it is in the chunk's stored bytes, and how many data bytes it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockPlace {
+    pub(crate) number: u64,
+    pub(crate) stored_offset: u64,
+    pub(crate) data_bytes: usize,
+}
+
+/// The block of a chunk that holds the data byte at `offset`; `None` at or behind the end.
+pub(crate) fn block_at(chunk_bytes: u64, offset: u64) -> Option<BlockPlace> {
+    let left = chunk_bytes.checked_sub(offset).filter(|left| *left > 0)?;
+    let block_bytes = u64::try_from(BLOCK_BYTES).unwrap_or(u64::MAX);
+    let number = offset / block_bytes;
+    let data_bytes = (left + offset % block_bytes).min(block_bytes);
+    Some(BlockPlace {
+        number,
+        stored_offset: stored_bytes(number * block_bytes),
+        data_bytes: usize::try_from(data_bytes).ok()?,
+    })
+}
+
+/// Checks a stored block and returns how many of its bytes are data.
+pub(crate) fn verify(stored: &[u8]) -> Result<usize, ()> {
+    let (data, checksum) = stored.split_last_chunk::<CHECKSUM_BYTES>().ok_or(())?;
+    if crc64_nvme(data).to_le_bytes() == *checksum { Ok(data.len()) } else { Err(()) }
+}
+
+pub(crate) fn damaged(id: u64, offset: u64, block: u64) -> StoreError {
+    StoreError::corrupt(format!("{} at byte {offset}: block {block} of the chunk fails its checksum", file_name(id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_in_exactly_one_block() {
+        let length = 3 * 65_536 + 5;
+        let stored = encode_blocks(&vec![7; 3 * 65_536 + 5]);
+        assert_eq!(u64::try_from(stored.len()).unwrap(), stored_bytes(length));
+        for offset in [0, 1, 65_535, 65_536, 131_072, 196_608, 196_612] {
+            let block = block_at(length, offset).unwrap();
+            let start = usize::try_from(block.stored_offset).unwrap();
+            assert_eq!(verify(&stored[start..start + block.data_bytes + 8]), Ok(block.data_bytes), "{offset}");
+            assert_eq!(block.number, offset / 65_536);
+        }
+        assert_eq!(block_at(length, length), None);
+        assert_eq!(block_at(0, 0), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! Writing a chunk of any length: small ones wait in memory and ride in the log, larger ones are streamed to an extent,
+//! one buffer being filled while another is written, and synced at the end.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use bytes::Bytes;
+use crc_fast::{CrcAlgorithm, Digest, crc64_nvme};
+use store::{Answer, BoxFuture, ChunkRef, PendingChunk, StoreError, chunk::ChunkWriter};
+
+use super::{
+    file::{Extent, Hold},
+    format::{BLOCK_BYTES, RIDE_BYTES, STORED_BLOCK_BYTES},
+};
+use crate::{io_pool::Running, options::Durability, shared::Shared};
+
+/// Blocks written at once.
+const BUFFER_BYTES: usize = 16 * STORED_BLOCK_BYTES;
+/// Bytes after which a sync is begun while the stream goes on, so that the last one has little left to do.
+const SYNC_BYTES: u64 = 32 * 1024 * 1024;
+
+pub(crate) struct StreamWriter {
+    shared: Arc<Shared>,
+    /// Data so far of a small chunk; empty once the chunk is streamed.
+    small: Vec<u8>,
+    streamed: Option<Streamed>,
+    digest: Digest,
+    length: u64,
+}
+
+/// The part of a writer that has an extent to itself.
+struct Streamed {
+    hold: Hold,
+    shared: Arc<Shared>,
+    start: u64,
+    /// Stored bytes written or being written.
+    position: u64,
+    buffer: Vec<u8>,
+    /// Data bytes of the last, unfinished block in the buffer.
+    block_fill: usize,
+    writing: Option<Running<Result<Vec<u8>, StoreError>>>,
+    syncing: Option<Running<Result<(), StoreError>>>,
+    unsynced: u64,
+    finished: bool,
+}
+
+impl StreamWriter {
+    pub(crate) fn new(shared: Arc<Shared>, expected: Option<u64>) -> Self {
+        let expected = expected.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+        let small = Vec::with_capacity(expected.min(RIDE_BYTES));
+        Self { shared, small, streamed: None, digest: Digest::new(CrcAlgorithm::Crc64Nvme), length: 0 }
+    }
+
+    async fn stream(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let streamed = match &mut self.streamed {
+            Some(streamed) => streamed,
+            None => {
+                let mut streamed = Streamed::begin(&self.shared).await?;
+                streamed.append(&std::mem::take(&mut self.small)).await?;
+                self.streamed.insert(streamed)
+            }
+        };
+        streamed.append(bytes).await
+    }
+
+    /// Ends the chunk: its reference, the bytes that must ride in the log if it is small, and what keeps it.
+    pub(crate) async fn end(mut self) -> Result<(ChunkRef, Option<Bytes>, Hold), StoreError> {
+        let crc64 = self.digest.finalize();
+        if let Some(streamed) = self.streamed.take() {
+            let (chunk, hold) = streamed.finish(self.length, crc64).await?;
+            return Ok((chunk, None, hold));
+        }
+        let data = Bytes::from(self.small);
+        let (chunk, hold) = self.shared.extents.place_small(&data).map_err(|error| self.shared.full_or(error))?;
+        Ok((chunk, Some(data), hold))
+    }
+
+    async fn end_pending(self) -> Result<PendingChunk, StoreError> {
+        if self.length == 0 {
+            let empty = ChunkRef { extent: 0, offset: 0, length: 0, crc64: self.digest.finalize() };
+            return Ok(PendingChunk::new(empty, None, Box::new(())));
+        }
+        let (chunk, ride, hold) = self.end().await?;
+        Ok(PendingChunk::new(chunk, ride, Box::new(hold)))
+    }
+}
+
+impl ChunkWriter for StreamWriter {
+    fn write(&mut self, bytes: Bytes) -> Answer<'_, Result<(), StoreError>> {
+        self.digest.update(&bytes);
+        self.length += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if self.streamed.is_none() && self.small.len() + bytes.len() <= RIDE_BYTES {
+            self.small.extend_from_slice(&bytes);
+            return Answer::now(Ok(()));
+        }
+        Answer::Later(Box::pin(async move { self.stream(&bytes).await }))
+    }
+
+    fn finish(self: Box<Self>) -> BoxFuture<'static, Result<PendingChunk, StoreError>> {
+        Box::pin(self.end_pending())
+    }
+}
+
+impl Streamed {
+    async fn begin(shared: &Arc<Shared>) -> Result<Self, StoreError> {
+        let extents = Arc::clone(&shared.extents);
+        let sync = shared.options.durability == Durability::Sync;
+        let taking = shared.pool.run(move || {
+            let extent = extents.take()?;
+            if sync && let Err(error) = extents.sync_directory() {
+                extents.give_back(&extent);
+                return Err(StoreError::from(error));
+            }
+            Ok(extent)
+        });
+        let extent: Arc<Extent> = taking.wait().await?.map_err(|error| shared.full_or(error))?;
+        let start = extent.end.load(Ordering::Relaxed);
+        Ok(Self {
+            hold: Hold::new(&extent),
+            shared: Arc::clone(shared),
+            start,
+            position: start,
+            buffer: Vec::with_capacity(BUFFER_BYTES),
+            block_fill: 0,
+            writing: None,
+            syncing: None,
+            unsynced: 0,
+            finished: false,
+        })
+    }
+
+    async fn append(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block_fill));
+            self.buffer.extend_from_slice(now);
+            self.block_fill += now.len();
+            bytes = later;
+            if self.block_fill == BLOCK_BYTES {
+                self.end_block();
+                if self.buffer.len() >= BUFFER_BYTES {
+                    self.write_buffer().await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) {
+        let block = self.buffer.get(self.buffer.len() - self.block_fill..).unwrap_or_default();
+        let checksum = crc64_nvme(block).to_le_bytes();
+        self.buffer.extend_from_slice(&checksum);
+        self.block_fill = 0;
+    }
+
+    /// Hands the buffer to the disk and takes the one that was written before.
+    async fn write_buffer(&mut self) -> Result<(), StoreError> {
+        let next = self.written().await?;
+        let full = std::mem::replace(&mut self.buffer, next);
+        let bytes = u64::try_from(full.len()).unwrap_or(u64::MAX);
+        let (file, at) = (Arc::clone(&self.hold.0.file), self.position);
+        self.position += bytes;
+        self.unsynced += bytes;
+        self.writing = Some(self.shared.pool.run(move || {
+            file.write_at(&full, at)?;
+            Ok(full)
+        }));
+        if self.unsynced >= SYNC_BYTES && self.shared.options.durability == Durability::Sync {
+            self.synced().await?;
+            self.unsynced = 0;
+            let file = Arc::clone(&self.hold.0.file);
+            self.syncing = Some(self.shared.pool.run(move || Ok(file.sync()?)));
+        }
+        Ok(())
+    }
+
+    /// Waits for the write under way. Returns an empty buffer.
+    async fn written(&mut self) -> Result<Vec<u8>, StoreError> {
+        let Some(writing) = self.writing.take() else { return Ok(Vec::with_capacity(BUFFER_BYTES)) };
+        let mut buffer = writing.wait().await?.map_err(|error| self.shared.full_or(error))?;
+        buffer.clear();
+        Ok(buffer)
+    }
+
+    async fn synced(&mut self) -> Result<(), StoreError> {
+        match self.syncing.take() {
+            Some(syncing) => syncing.wait().await?.map_err(|error| self.shared.poison(&error)),
+            None => Ok(()),
+        }
+    }
+
+    async fn finish(mut self, length: u64, crc64: u64) -> Result<(ChunkRef, Hold), StoreError> {
+        if self.block_fill > 0 {
+            self.end_block();
+        }
+        if !self.buffer.is_empty() {
+            self.write_buffer().await?;
+        }
+        self.written().await?;
+        self.synced().await?;
+        let extent = Arc::clone(&self.hold.0);
+        extent.end.store(self.position, Ordering::Relaxed);
+        if self.shared.options.durability == Durability::Sync {
+            let file = Arc::clone(&extent.file);
+            let syncing = self.shared.pool.run(move || file.sync());
+            syncing.wait().await?.map_err(|error| self.shared.poison(&StoreError::from(error)))?;
+        } else {
+            self.shared.extents.note_dirty(&extent);
+        }
+        self.finished = true;
+        let chunk = ChunkRef { extent: extent.id, offset: self.start, length, crc64 };
+        Ok((chunk, Hold::new(&extent)))
+    }
+}
+
+impl Drop for Streamed {
+    /// An unfinished chunk leaves no bytes behind: what it wrote is cut off before the extent is used again.
+    fn drop(&mut self) {
+        let extent = Arc::clone(&self.hold.0);
+        let extents = Arc::clone(&self.shared.extents);
+        if self.finished {
+            extents.give_back(&extent);
+            return;
+        }
+        let (writing, syncing, start) = (self.writing.take(), self.syncing.take(), self.start);
+        let cut = move || {
+            // The pool runs jobs in order of arrival on several threads: wait for what is still being written.
+            drop((writing.map(Running::block), syncing.map(Running::block)));
+            if let Err(error) = extent.file.set_length(start) {
+                tracing::warn!(extent = extent.id, %error, "the space of an unfinished chunk was not given back");
+            }
+            extents.give_back(&extent);
+        };
+        drop(self.shared.pool.run(cut));
+    }
+}

@@ -1,0 +1,235 @@
+//! The extents of a store: which exist, which take new chunks, which wait to be synced or deleted.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+};
+
+use bytes::Bytes;
+use store::{ChunkRef, StoreError, chunk::Ride};
+
+use super::{
+    DIRECTORY,
+    file::{Extent, Hold},
+    format::{HEADER_BYTES, encode_blocks, file_name, header, parse_name, stored_bytes},
+};
+use crate::{disk::Disk, ids::Ids};
+
+/// An extent takes no new chunk once it is this long.
+const TARGET_BYTES: u64 = 256 * 1024 * 1024;
+/// Open files kept for reading.
+const OPEN_FILES: usize = 256;
+
+pub(crate) struct Extents {
+    disk: Arc<dyn Disk>,
+    ids: Arc<Ids>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// All extents in the directory.
+    known: BTreeSet<u64>,
+    open: HashMap<u64, Arc<Extent>>,
+    /// The one that small chunks share.
+    small: Option<Arc<Extent>>,
+    /// Extents with room that no writer has.
+    idle: Vec<Arc<Extent>>,
+    /// Extents that some writer has to itself.
+    taken: BTreeSet<u64>,
+    /// Extents with unsynced bytes.
+    dirty: Vec<Arc<Extent>>,
+    directory_dirty: bool,
+    /// Extents to delete once no view is older than the sequence.
+    retired: Vec<(u64, u64)>,
+}
+
+impl Extents {
+    pub(crate) fn open(disk: Arc<dyn Disk>, ids: Arc<Ids>) -> io::Result<Self> {
+        disk.create_directory(DIRECTORY)?;
+        let known = disk.list(DIRECTORY)?.iter().filter_map(|name| parse_name(name)).collect();
+        Ok(Self { disk, ids, state: Mutex::new(State { known, ..State::default() }) })
+    }
+
+    /// The same extents, with the ids that new ones get.
+    pub(crate) fn with_ids(self, ids: Arc<Ids>) -> Self {
+        Self { ids, ..self }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The extent with this id, opened if need be; `None` when it was deleted.
+    pub(crate) fn get(&self, id: u64) -> Result<Option<Arc<Extent>>, StoreError> {
+        let mut state = self.state();
+        if !state.known.contains(&id) {
+            return Ok(None);
+        }
+        if let Some(extent) = state.open.get(&id) {
+            return Ok(Some(Arc::clone(extent)));
+        }
+        if state.open.len() >= OPEN_FILES {
+            state.open.retain(|_, extent| Arc::strong_count(extent) > 1);
+        }
+        let file = self.disk.open(&file_name(id))?;
+        let end = file.length()?;
+        let extent = Arc::new(Extent::new(id, file, end));
+        state.open.insert(id, Arc::clone(&extent));
+        Ok(Some(extent))
+    }
+
+    fn create(&self, state: &mut State) -> io::Result<Arc<Extent>> {
+        let id = self.ids.fresh();
+        let file = self.disk.create(&file_name(id))?;
+        if let Err(error) = file.write_at(&header(id), 0) {
+            let _removed = self.disk.remove(&file_name(id));
+            return Err(error);
+        }
+        state.directory_dirty = true;
+        state.known.insert(id);
+        let extent = Arc::new(Extent::new(id, file, HEADER_BYTES));
+        state.open.insert(id, Arc::clone(&extent));
+        Ok(extent)
+    }
+
+    /// Places a small chunk. Its bytes are written but durable only with the log.
+    pub(crate) fn place_small(&self, data: &Bytes) -> Result<(ChunkRef, Hold), StoreError> {
+        let length = u64::try_from(data.len()).unwrap_or(u64::MAX);
+        let mut state = self.state();
+        let full = |extent: &Arc<Extent>| extent.end.load(Ordering::Relaxed) >= TARGET_BYTES;
+        let extent = match state.small.take().filter(|extent| !full(extent)) {
+            Some(extent) => extent,
+            None => self.create(&mut state)?,
+        };
+        state.small = Some(Arc::clone(&extent));
+        let offset = extent.end.fetch_add(stored_bytes(length), Ordering::Relaxed);
+        let hold = Hold::new(&extent);
+        mark_dirty(&mut state, &extent);
+        drop(state);
+        extent.file.write_at(&encode_blocks(data), offset)?;
+        let crc64 = crc_fast::crc64_nvme(data);
+        Ok((ChunkRef { extent: extent.id, offset, length, crc64 }, hold))
+    }
+
+    /// Writes a small chunk again that the log carried.
+    pub(crate) fn replay(&self, ride: &Ride) -> Result<(), StoreError> {
+        let ChunkRef { extent: id, offset, .. } = ride.chunk;
+        let extent = match self.get(id)? {
+            Some(extent) => extent,
+            None => {
+                // Its name, or all of it, was lost with the power.
+                let mut state = self.state();
+                let file = self.disk.create(&file_name(id))?;
+                file.write_at(&header(id), 0)?;
+                state.directory_dirty = true;
+                state.known.insert(id);
+                let extent = Arc::new(Extent::new(id, file, HEADER_BYTES));
+                state.open.insert(id, Arc::clone(&extent));
+                extent
+            }
+        };
+        extent.file.write_at(&header(id), 0)?;
+        extent.file.write_at(&encode_blocks(&ride.bytes), offset)?;
+        mark_dirty(&mut self.state(), &extent);
+        Ok(())
+    }
+
+    /// An extent for one writer alone, and whether its name must be made durable.
+    pub(crate) fn take(&self) -> Result<Arc<Extent>, StoreError> {
+        let mut state = self.state();
+        let extent = match state.idle.pop() {
+            Some(extent) => extent,
+            None => self.create(&mut state)?,
+        };
+        state.taken.insert(extent.id);
+        Ok(extent)
+    }
+
+    /// The writer is done with its extent.
+    pub(crate) fn give_back(&self, extent: &Arc<Extent>) {
+        let mut state = self.state();
+        state.taken.remove(&extent.id);
+        if extent.end.load(Ordering::Relaxed) < TARGET_BYTES {
+            state.idle.push(Arc::clone(extent));
+        }
+    }
+
+    /// Remembers that an extent has unsynced bytes.
+    pub(crate) fn note_dirty(&self, extent: &Arc<Extent>) {
+        mark_dirty(&mut self.state(), extent);
+    }
+
+    /// Makes names of new extents durable.
+    pub(crate) fn sync_directory(&self) -> io::Result<()> {
+        let dirty = std::mem::take(&mut self.state().directory_dirty);
+        if dirty {
+            self.disk.sync_directory(DIRECTORY).inspect_err(|_| self.state().directory_dirty = true)?;
+        }
+        Ok(())
+    }
+
+    /// Makes everything written so far durable. An error means that nothing is known about what was written.
+    pub(crate) fn sync_all(&self) -> io::Result<()> {
+        let dirty = std::mem::take(&mut self.state().dirty);
+        for extent in dirty {
+            extent.sync()?;
+        }
+        self.sync_directory()
+    }
+
+    /// Ids of all extents.
+    pub(crate) fn ids(&self) -> Vec<u64> {
+        self.state().known.iter().copied().collect()
+    }
+
+    /// These extents hold nothing live and never will: they are deleted once no view is as old as `sequence`.
+    pub(crate) fn retire(&self, dead: &[u64], sequence: u64) {
+        let mut state = self.state();
+        for id in dead {
+            if state.retired.iter().all(|(retired, _)| retired != id) {
+                state.retired.push((*id, sequence));
+            }
+        }
+    }
+
+    /// Deletes the retired extents that no view can reach. What is open stays readable.
+    pub(crate) fn delete_retired(&self, watermark: u64) -> io::Result<usize> {
+        let mut state = self.state();
+        let (ready, waiting) = state.retired.iter().partition(|(_, sequence)| *sequence < watermark);
+        state.retired = waiting;
+        let ready: Vec<(u64, u64)> = ready;
+        for (id, _) in &ready {
+            state.known.remove(id);
+            state.open.remove(id);
+            state.dirty.retain(|extent| extent.id != *id);
+            self.disk.remove(&file_name(*id))?;
+        }
+        Ok(ready.len())
+    }
+
+    /// Takes an extent out of use for new chunks, so that it can be emptied. False while somebody writes to it.
+    pub(crate) fn seal(&self, id: u64) -> bool {
+        let mut state = self.state();
+        state.idle.retain(|extent| extent.id != id);
+        if state.small.as_ref().is_some_and(|small| small.id == id) {
+            state.small = None;
+        }
+        state.is_quiet(id)
+    }
+}
+
+impl State {
+    fn is_quiet(&self, id: u64) -> bool {
+        !self.taken.contains(&id)
+            && self.small.as_ref().is_none_or(|small| small.id != id)
+            && self.open.get(&id).is_none_or(|extent| !extent.is_pending())
+    }
+}
+
+fn mark_dirty(state: &mut State, extent: &Arc<Extent>) {
+    if !extent.dirty.swap(true, Ordering::AcqRel) {
+        state.dirty.push(Arc::clone(extent));
+    }
+}

@@ -1,0 +1,29 @@
+//! The default engine: one machine, strongly consistent, durable.
+//!
+//! Rows live in an `lsm-tree` index behind our own log; bytes live in checksummed extents. `docs/durability.md` says
+//! what is promised, `docs/format.md` what is on disk.
+//!
+//! **Invariants.** Nothing is acknowledged before it is durable. After a failed sync nothing is written any more.
+//! No name from a client becomes a path.
+
+mod checkpoint;
+mod checkpointer;
+pub mod disk;
+mod engine;
+mod extent;
+mod ids;
+mod index;
+mod io_pool;
+mod log;
+mod metrics;
+mod open;
+mod options;
+mod pipeline;
+mod sequencer;
+mod shared;
+mod views;
+
+pub use engine::EmbeddedEngine;
+pub use metrics::MetricsSnapshot;
+pub use open::{FORMAT, OpenError, Recovery};
+pub use options::{Durability, Options};

@@ -1,0 +1,210 @@
+//! Opening a data directory: take its lock, check its format, read the index's checkpoint, replay the log.
+
+use std::{io, path::Path, sync::Arc};
+
+use store::{
+    StoreError,
+    clock::{ServerClock, SystemTime, TimeSource},
+    engine::Sequence,
+    limits,
+};
+use tokio::sync::broadcast;
+
+use crate::{
+    checkpoint,
+    disk::{DirectoryLock, Disk, RealDisk},
+    engine::EmbeddedEngine,
+    extent::Extents,
+    ids::Ids,
+    index::Index,
+    io_pool::IoPool,
+    log::{self, LogWriter, SegmentSource},
+    options::Options,
+    sequencer::Sequencer,
+    shared::{Progress, Shared, Space, Stall, Waiters},
+    views::Views,
+};
+
+/// The format this build writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+const VERSION_FILE: &str = "VERSION";
+const IO_THREADS: usize = 4;
+
+/// Why a data directory could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("the data directory {0} is in use by another process")]
+    Locked(String),
+    /// It was written by a newer build.
+    #[error("the data directory has format {found}, and this build reads formats up to {FORMAT}: use a newer build")]
+    Newer {
+        /// The format it says it has.
+        found: u32,
+    },
+    /// It is not a data directory, or not any more.
+    #[error("the file {VERSION_FILE} of the data directory is not readable: {0:?}")]
+    NotOurs(String),
+    /// It cannot be read or written.
+    #[error("the data directory cannot be used: {0}")]
+    Io(#[from] io::Error),
+    /// What it holds is damaged, or the engine failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What recovery found, for the log and for `check`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Frames of the log that were read.
+    pub frames: u64,
+    /// Frames that were torn: written but never acknowledged.
+    pub torn_frames: u64,
+}
+
+pub(crate) struct Opened {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) log: LogWriter,
+    pub(crate) lock: Option<DirectoryLock>,
+}
+
+impl EmbeddedEngine {
+    /// Opens a data directory of this machine, creating it if it is missing.
+    ///
+    /// # Errors
+    /// It is in use, of a newer format, damaged, or cannot be written.
+    pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
+        let disk = RealDisk::new(path)?;
+        let lock = disk.lock()?.ok_or_else(|| OpenError::Locked(path.display().to_string()))?;
+        Self::open_with(Arc::new(disk), &path.join("index"), SystemTime::default(), Some(lock), options)
+    }
+
+    /// Opens a store on any disk and clock; only the index's tables are real files, below `index`.
+    ///
+    /// # Errors
+    /// As for [`EmbeddedEngine::open`].
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        index: &Path,
+        time: impl TimeSource,
+        options: Options,
+    ) -> Result<Self, OpenError> {
+        Self::open_with(disk, index, time, None, options)
+    }
+
+    fn open_with(
+        disk: Arc<dyn Disk>,
+        index: &Path,
+        time: impl TimeSource,
+        lock: Option<DirectoryLock>,
+        options: Options,
+    ) -> Result<Self, OpenError> {
+        check_format(&*disk)?;
+        let opened = recover(disk, index, time, lock, options)?;
+        Ok(Self::start(opened)?)
+    }
+}
+
+fn recover(
+    disk: Arc<dyn Disk>,
+    index: &Path,
+    time: impl TimeSource,
+    lock: Option<DirectoryLock>,
+    options: Options,
+) -> Result<Opened, OpenError> {
+    disk.create_directory(log::DIRECTORY)?;
+    let index = Index::open(index, options.cache_bytes)?;
+    let (meta, mut live) = checkpoint::read(&index)?;
+
+    // Rides are written again before anything else is: they need extents, which need ids only for new ones.
+    let unused_ids = Arc::new(Ids::new(u64::MAX / 2));
+    let extents = Extents::open(Arc::clone(&disk), unused_ids)?;
+    let mut memtable_bytes = 0;
+    let mut changed = std::collections::HashSet::new();
+    let recovered = log::recover(&*disk, meta.sequence, |sequence, record| {
+        for row in &record.rows {
+            memtable_bytes = index.insert(row, sequence.0);
+        }
+        for (extent, bytes) in &record.live_bytes {
+            *live.entry(*extent).or_default() += bytes;
+            changed.insert(*extent);
+        }
+        record.rides.iter().try_for_each(|ride| extents.replay(ride))
+    })?;
+    index.skip_to(recovered.last_sequence);
+    if recovered.torn > 0 {
+        tracing::info!(torn = recovered.torn, "cut unacknowledged frames off the end of the log");
+    }
+
+    let ids = Arc::new(Ids::new(recovered.id_limit.max(meta.id_limit)));
+    let extents = Arc::new(extents.with_ids(Arc::clone(&ids)));
+    let clock = ServerClock::new(time, recovered.time.max(meta.time));
+    let last_sequence = recovered.last_sequence.max(meta.sequence.0);
+    let sequencer = Sequencer::new(last_sequence, live);
+    {
+        let mut state = sequencer.lock();
+        state.memtable_bytes = memtable_bytes;
+        state.live_changed = changed;
+    }
+    let source = SegmentSource::new(Arc::clone(&disk), recovered.next_segment, options.background)?;
+    let mut log = LogWriter::new(source, recovered.last_frame, last_sequence, recovered.sealed);
+    // The first frame of every run: it makes the ids that this run gives out safe, and proves the frames before it.
+    log.mark(clock.now(), ids.limit())?;
+
+    let views = Views::default();
+    let unused = index.unused_sequence();
+    views.publish_sequenced(unused);
+    views.publish_durable(unused);
+    let progress = Progress::default();
+    progress.set_persisted(meta.sequence);
+    progress.synced(unused);
+    log.forget(Sequence(meta.sequence.0));
+    let shared = Arc::new(Shared {
+        index,
+        views,
+        sequencer,
+        extents,
+        pool: Arc::new(IoPool::new(IO_THREADS)?),
+        ids,
+        clock,
+        events: broadcast::Sender::new(limits::EVENTS),
+        waiters: Waiters::default(),
+        progress,
+        stall: Stall::default(),
+        space: Space::new(options.reserve_bytes),
+        metrics: crate::metrics::Metrics::default(),
+        recovery: Recovery { frames: recovered.frames, torn_frames: recovered.torn },
+        options,
+        disk,
+    });
+    Ok(Opened { shared, log, lock })
+}
+
+fn check_format(disk: &dyn Disk) -> Result<(), OpenError> {
+    match disk.open(VERSION_FILE) {
+        Ok(file) => {
+            let mut bytes = [0; 64];
+            let count = file.read_at(&mut bytes, 0)?;
+            let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).into_owned();
+            let found = text.strip_prefix("lazuli ").and_then(|rest| rest.trim_end().parse().ok());
+            match found {
+                Some(FORMAT) => Ok(()),
+                Some(found) if found > FORMAT => Err(OpenError::Newer { found }),
+                _ => Err(OpenError::NotOurs(text)),
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let temporary = "VERSION.new";
+            match disk.remove(temporary) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+            let file = disk.create(temporary)?;
+            file.write_at(format!("lazuli {FORMAT}\n").as_bytes(), 0)?;
+            file.sync()?;
+            disk.rename(temporary, VERSION_FILE)?;
+            Ok(disk.sync_directory("")?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

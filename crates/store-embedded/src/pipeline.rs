@@ -1,0 +1,154 @@
+//! The log's thread: takes everything that is queued, writes it once, syncs it once, publishes it, wakes each waiter.
+//!
+//! There is no fixed delay. While one group is being synced the next gathers, so the group grows with the load.
+//!
+//! **Invariant.** Nothing is published before it is durable, as the durability mode defines it.
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use store::{StoreError, engine::Sequence};
+
+use crate::{
+    log::{Group, LogWriter, Record, WriteError},
+    options::Durability,
+    sequencer::Queued,
+    shared::Shared,
+};
+
+/// A frame is closed when it is this large; a group may have several, synced once.
+const FRAME_BYTES: usize = 8 * 1024 * 1024;
+/// The longest that relaxed writes stay unsynced.
+const RELAXED_SYNC: Duration = Duration::from_millis(100);
+
+/// Runs until the engine closes or fails; gives the log back when it closed with everything durable.
+pub(crate) fn run(shared: &Arc<Shared>, mut log: LogWriter) -> Option<LogWriter> {
+    loop {
+        let batch = match gather(shared, &log) {
+            Next::Batch(batch) => batch,
+            Next::Closed => return sync(shared, &mut log).map_or(None, |()| Some(log)),
+        };
+        let outcome = commit(shared, &mut log, batch);
+        if let Err(error) = outcome {
+            shared.poison(&error);
+            return None;
+        }
+        log.forget(shared.progress.persisted());
+    }
+}
+
+enum Next {
+    /// Possibly empty: then only a sync, or forgetting old segments, is due.
+    Batch(Vec<Queued>),
+    Closed,
+}
+
+fn gather(shared: &Shared, log: &LogWriter) -> Next {
+    let mut state = shared.sequencer.lock();
+    let forgettable = shared.progress.persisted();
+    loop {
+        if !state.queue.is_empty() {
+            return Next::Batch(std::mem::take(&mut state.queue));
+        }
+        if !log.is_dirty() {
+            // Everything sequenced is durable, and nothing can be sequenced while we hold the lock. Numbers that the
+            // index took for itself are passed too, so that idle views do not hold on to old versions of it.
+            shared.views.publish_durable(shared.index.unused_sequence());
+            shared.progress.synced(shared.index.unused_sequence());
+        }
+        if state.closing {
+            return Next::Closed;
+        }
+        let due = log.is_dirty() && shared.progress.wants_sync();
+        if due || shared.progress.persisted() > forgettable {
+            return Next::Batch(Vec::new());
+        }
+        let queued = shared.sequencer.queued();
+        if log.is_dirty() {
+            let (guard, timeout) = queued.wait_timeout(state, RELAXED_SYNC).unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            if timeout.timed_out() && state.queue.is_empty() {
+                return Next::Batch(Vec::new());
+            }
+        } else {
+            state = queued.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>) -> Result<(), StoreError> {
+    let mut events = Vec::new();
+    let mut commits: Vec<(Sequence, Record)> = Vec::with_capacity(batch.len());
+    for queued in batch {
+        events.extend(queued.events);
+        commits.push((queued.sequence, queued.record));
+    }
+    let mut rest = &*commits;
+    while !rest.is_empty() {
+        let (group, bytes) = frame_of(rest);
+        let (now, later) = rest.split_at(group);
+        write(shared, log, now)?;
+        shared.metrics.group(now.len(), bytes);
+        rest = later;
+    }
+    let asked = shared.progress.take_wants_sync();
+    if shared.options.durability == Durability::Sync || asked || commits.is_empty() {
+        sync(shared, log)?;
+    }
+    if let Some((last, _)) = commits.last() {
+        if !log.is_dirty() {
+            shared.progress.synced(last.0);
+        }
+        shared.views.publish_durable(last.0 + 1);
+        shared.waiters.wake(last.0 + 1);
+        for event in events {
+            // Nobody listens: nobody is told.
+            let _unheard = shared.events.send(event);
+        }
+    }
+    Ok(())
+}
+
+/// Writes a frame. While there is no room for another segment it waits: the commits have their place already, growing
+/// ones are refused meanwhile, and freed space lets it go on.
+fn write(shared: &Shared, log: &mut LogWriter, commits: &[(Sequence, Record)]) -> Result<(), StoreError> {
+    loop {
+        match log.write(&Group { commits, time: shared.clock.now(), id_limit: shared.ids.limit() }) {
+            Ok(()) => return Ok(()),
+            Err(WriteError::Failed(error)) => return Err(error.into()),
+            Err(WriteError::NoRoom(error)) => {
+                let state = shared.sequencer.lock();
+                if state.closing {
+                    return Err(error.into());
+                }
+                tracing::warn!(%error, "no room for the log to go on; waiting for space");
+                let waited = shared.sequencer.queued().wait_timeout(state, RELAXED_SYNC);
+                drop(waited.unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+}
+
+/// How many commits the next frame takes, and their bytes.
+fn frame_of(commits: &[(Sequence, Record)]) -> (usize, usize) {
+    let (mut count, mut bytes) = (0, 0);
+    for (_, record) in commits {
+        let next = bytes + record.framed_bytes();
+        if count > 0 && next > FRAME_BYTES {
+            break;
+        }
+        (count, bytes) = (count + 1, next);
+    }
+    (count, bytes)
+}
+
+fn sync(shared: &Shared, log: &mut LogWriter) -> Result<(), StoreError> {
+    if log.is_dirty() {
+        let start = shared.clock.now();
+        log.sync()?;
+        shared.metrics.sync(shared.clock.now().saturating_since(start));
+    }
+    Ok(())
+}

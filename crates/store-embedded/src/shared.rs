@@ -1,0 +1,294 @@
+//! What the engine's threads and callers share, and the few things that concern them all: poisoning, waiting for
+//! durability, free space.
+
+use std::sync::{
+    Arc, Condvar, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use store::{ChunkRef, Event, StoreError, clock::ServerClock, content::ChunkRecord, engine::Sequence, key::KeyRange};
+use tokio::sync::{Notify, broadcast, oneshot};
+
+use crate::{
+    disk::Disk,
+    extent::{Extents, PlacedChunk},
+    ids::Ids,
+    index::Index,
+    io_pool::IoPool,
+    log::Value,
+    metrics::Metrics,
+    open::Recovery,
+    options::Options,
+    sequencer::Sequencer,
+    views::Views,
+};
+
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) index: Index,
+    pub(crate) views: Views,
+    pub(crate) sequencer: Sequencer,
+    pub(crate) extents: Arc<Extents>,
+    pub(crate) pool: Arc<IoPool>,
+    pub(crate) ids: Arc<Ids>,
+    pub(crate) clock: ServerClock,
+    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) waiters: Waiters,
+    pub(crate) progress: Progress,
+    pub(crate) stall: Stall,
+    pub(crate) space: Space,
+    pub(crate) metrics: Metrics,
+    pub(crate) recovery: Recovery,
+}
+
+impl Shared {
+    /// Stops all writes for good: a sync failed, so nobody knows what the device holds.
+    pub(crate) fn poison(&self, cause: &StoreError) -> StoreError {
+        let poisoned = match cause {
+            StoreError::Poisoned(_) | StoreError::Closed => cause.clone(),
+            other => {
+                tracing::error!(error = %other, "writes are refused from now on: a sync failed");
+                StoreError::Poisoned(other.to_string().into())
+            }
+        };
+        self.sequencer.refuse(poisoned.clone());
+        self.waiters.fail(&poisoned);
+        self.progress.fail();
+        self.stall.lift();
+        poisoned
+    }
+
+    /// The error, or that the disk is full when that is what it means.
+    pub(crate) fn full_or(&self, error: StoreError) -> StoreError {
+        match &error {
+            StoreError::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => self.space.full(&*self.disk),
+            _ => error,
+        }
+    }
+
+    /// Where a chunk is now, as seen below `bound`.
+    pub(crate) fn extent_of(&self, chunk: ChunkRef, bound: u64) -> Result<PlacedChunk, StoreError> {
+        if let Some(extent) = self.extents.get(chunk.extent)? {
+            return Ok(PlacedChunk { extent, offset: chunk.offset, chunk });
+        }
+        let Some((id, offset)) = self.forwarded(chunk, bound)? else { return Err(StoreError::ChunkGone(chunk)) };
+        match self.extents.get(id)? {
+            Some(extent) => Ok(PlacedChunk { extent, offset, chunk }),
+            None => Err(StoreError::ChunkGone(chunk)),
+        }
+    }
+
+    fn forwarded(&self, chunk: ChunkRef, bound: u64) -> Result<Option<(u64, u64)>, StoreError> {
+        let Some(stored) = self.index.get(&store::content::forward_key(chunk), bound)? else { return Ok(None) };
+        match Value::decode(&stored)? {
+            Value::Inline(row) => store::content::decode_forward(&row).map(Some),
+            Value::Spilled(_) => Err(StoreError::corrupt("a forwarding row that was spilled")),
+        }
+    }
+
+    /// The place and record of a live chunk as seen below `bound`.
+    pub(crate) fn locate(&self, chunk: ChunkRef, bound: u64) -> Result<Option<(u64, u64, ChunkRecord)>, StoreError> {
+        let record_at = |extent, offset| -> Result<Option<ChunkRecord>, StoreError> {
+            match self.index.get(&store::content::chunk_key(extent, offset), bound)? {
+                Some(stored) => match Value::decode(&stored)? {
+                    Value::Inline(row) => Ok(Some(ChunkRecord::decode(&row)?)),
+                    Value::Spilled(_) => Err(StoreError::corrupt("a chunk's row that was spilled")),
+                },
+                None => Ok(None),
+            }
+        };
+        if let Some(record) = record_at(chunk.extent, chunk.offset)?.filter(|record| record.chunk == chunk) {
+            return Ok(Some((chunk.extent, chunk.offset, record)));
+        }
+        let Some((extent, offset)) = self.forwarded(chunk, bound)? else { return Ok(None) };
+        Ok(record_at(extent, offset)?.map(|record| (extent, offset, record)))
+    }
+
+    /// Rows of a range as stored, below `bound`.
+    pub(crate) fn raw_rows(&self, range: &KeyRange, bound: u64) -> crate::index::RawScan {
+        self.index.scan(range, store::Direction::Ascending, bound)
+    }
+}
+
+/// Callers that wait until their commit is durable, each with a channel of its own.
+#[derive(Default)]
+pub(crate) struct Waiters(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    list: Vec<(u64, oneshot::Sender<Result<(), StoreError>>)>,
+    failed: Option<StoreError>,
+}
+
+impl Waiters {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A channel that hears when `sequence` is durable; `None` when it is already.
+    pub(crate) fn wait(
+        &self,
+        sequence: Sequence,
+        views: &Views,
+    ) -> Result<Option<oneshot::Receiver<Result<(), StoreError>>>, StoreError> {
+        let mut waiting = self.lock();
+        if views.durable() > sequence.0 {
+            return Ok(None);
+        }
+        if let Some(error) = &waiting.failed {
+            return Err(error.clone());
+        }
+        let (sender, receiver) = oneshot::channel();
+        waiting.list.push((sequence.0, sender));
+        Ok(Some(receiver))
+    }
+
+    /// Wakes everybody whose commit is below `bound`.
+    pub(crate) fn wake(&self, bound: u64) {
+        let mut ready = Vec::new();
+        let mut waiting = self.lock();
+        ready.extend(waiting.list.extract_if(.., |(sequence, _)| *sequence < bound));
+        drop(waiting);
+        for (_, sender) in ready {
+            let _gone = sender.send(Ok(()));
+        }
+    }
+
+    fn fail(&self, error: &StoreError) {
+        let mut waiting = self.lock();
+        waiting.failed = Some(error.clone());
+        for (_, sender) in waiting.list.drain(..) {
+            let _gone = sender.send(Err(error.clone()));
+        }
+    }
+}
+
+/// How far the log is synced and the index reaches; the threads wait for each other here.
+#[derive(Default)]
+pub(crate) struct Progress {
+    state: Mutex<ProgressState>,
+    changed: Condvar,
+    /// Everything up to this sequence is in the index's tables.
+    persisted: AtomicU64,
+    wants_sync: AtomicBool,
+}
+
+#[derive(Default)]
+struct ProgressState {
+    synced: u64,
+    failed: bool,
+}
+
+impl Progress {
+    pub(crate) fn synced(&self, sequence: u64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.synced = state.synced.max(sequence);
+        self.changed.notify_all();
+    }
+
+    /// Nothing more will be synced.
+    pub(crate) fn fail(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+        self.changed.notify_all();
+    }
+
+    /// Asks the log's thread to sync soon, whatever the durability mode.
+    pub(crate) fn ask_sync(&self) {
+        self.wants_sync.store(true, Ordering::Release);
+    }
+
+    /// Waits until the log is synced up to `sequence`. False when it never will be.
+    pub(crate) fn wait_synced(&self, sequence: u64) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.synced < sequence && !state.failed {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.synced >= sequence
+    }
+
+    /// True once for every time somebody asked.
+    pub(crate) fn take_wants_sync(&self) -> bool {
+        self.wants_sync.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn wants_sync(&self) -> bool {
+        self.wants_sync.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn persisted(&self) -> Sequence {
+        Sequence(self.persisted.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn set_persisted(&self, sequence: Sequence) {
+        self.persisted.fetch_max(sequence.0, Ordering::AcqRel);
+    }
+}
+
+/// Writers wait here while the index cannot keep up, so that memory stays bounded.
+#[derive(Default)]
+pub(crate) struct Stall {
+    stalled: AtomicBool,
+    lifted: Notify,
+}
+
+impl Stall {
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.stalled.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set(&self) {
+        self.stalled.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn lift(&self) {
+        if self.stalled.swap(false, Ordering::AcqRel) {
+            self.lifted.notify_waiters();
+        }
+    }
+
+    pub(crate) async fn wait(&self) {
+        loop {
+            let lifted = self.lifted.notified();
+            if !self.is_stalled() {
+                return;
+            }
+            lifted.await;
+        }
+    }
+}
+
+/// Free space on the device, looked at now and then.
+pub(crate) struct Space {
+    reserve_bytes: u64,
+    available_bytes: AtomicU64,
+    checked_ticks: AtomicU64,
+}
+
+/// How long a look at the free space counts, in ticks of 100 nanoseconds.
+const SPACE_TICKS: u64 = 500_000;
+
+impl Space {
+    pub(crate) fn new(reserve_bytes: u64) -> Self {
+        Self { reserve_bytes, available_bytes: AtomicU64::new(u64::MAX), checked_ticks: AtomicU64::new(0) }
+    }
+
+    /// Refuses when less than the reserve is free.
+    pub(crate) fn check(&self, disk: &dyn Disk, now: types::Timestamp) -> Result<(), StoreError> {
+        let checked = self.checked_ticks.load(Ordering::Relaxed);
+        if now.ticks().saturating_sub(checked) >= SPACE_TICKS || self.is_low() {
+            self.checked_ticks.store(now.ticks(), Ordering::Relaxed);
+            self.available_bytes.store(disk.available_bytes()?, Ordering::Relaxed);
+        }
+        if self.is_low() { Err(self.full(disk)) } else { Ok(()) }
+    }
+
+    fn is_low(&self) -> bool {
+        self.available_bytes.load(Ordering::Relaxed) < self.reserve_bytes
+    }
+
+    fn full(&self, disk: &dyn Disk) -> StoreError {
+        let available_bytes = disk.available_bytes().unwrap_or(0);
+        StoreError::Full { available_bytes, reserve_bytes: self.reserve_bytes }
+    }
+}
