@@ -1,0 +1,147 @@
+//! Server time: one clock for leases, messages, Last-Modified and Timestamps.
+//!
+//! It starts at wall time, advances with the monotonic clock, and is corrected towards wall time by slewing, so it
+//! never jumps and never goes backwards; the engine stores its high-water mark so that this also holds across restarts.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use types::Timestamp;
+
+/// Where time comes from. The only place that reads a real clock is [`SystemTime`]; tests bring their own.
+pub trait TimeSource: Send + Sync + 'static {
+    /// Time since the Unix epoch, as the machine believes. May jump.
+    fn wall(&self) -> Duration;
+    /// Time since some fixed moment. Never jumps.
+    fn monotonic(&self) -> Duration;
+}
+
+/// The clocks of the machine.
+#[derive(Debug)]
+pub struct SystemTime {
+    start: std::time::Instant,
+}
+
+impl Default for SystemTime {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the monotonic clock")]
+    fn default() -> Self {
+        Self { start: std::time::Instant::now() }
+    }
+}
+
+impl TimeSource for SystemTime {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads wall time")]
+    fn wall(&self) -> Duration {
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+/// The slew: at most one part in this many, so a lease of 60 seconds is off by 0.3 seconds at worst.
+const SLEW_DIVISOR: u32 = 200;
+
+/// Server time made from a [`TimeSource`].
+pub struct ServerClock {
+    source: Box<dyn TimeSource>,
+    state: Mutex<State>,
+}
+
+struct State {
+    time: Duration,
+    monotonic: Duration,
+}
+
+impl ServerClock {
+    /// A clock that begins at wall time, or at `high_water` when that is later: time that was seen is never seen again.
+    pub fn new(source: impl TimeSource, high_water: Timestamp) -> Self {
+        let monotonic = source.monotonic();
+        let time = source.wall().max(high_water.saturating_since(Timestamp::EPOCH));
+        Self { source: Box::new(source), state: Mutex::new(State { time, monotonic }) }
+    }
+
+    /// Server time now.
+    pub fn now(&self) -> Timestamp {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (wall, monotonic) = (self.source.wall(), self.source.monotonic());
+        let passed = monotonic.saturating_sub(state.monotonic);
+        let slew = passed / SLEW_DIVISOR;
+        let unslewed = state.time + passed;
+        state.time = if wall > unslewed {
+            unslewed + slew.min(wall.saturating_sub(unslewed))
+        } else {
+            unslewed.saturating_sub(slew.min(unslewed.saturating_sub(wall)))
+        };
+        state.monotonic = monotonic;
+        Timestamp::EPOCH.saturating_add(state.time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Hands {
+        wall_ms: Arc<AtomicU64>,
+        monotonic_ms: Arc<AtomicU64>,
+    }
+
+    impl Hands {
+        fn pass(&self, wall_ms: u64, monotonic_ms: u64) {
+            self.wall_ms.fetch_add(wall_ms, Ordering::Relaxed);
+            self.monotonic_ms.fetch_add(monotonic_ms, Ordering::Relaxed);
+        }
+    }
+
+    impl TimeSource for Hands {
+        fn wall(&self) -> Duration {
+            Duration::from_millis(self.wall_ms.load(Ordering::Relaxed))
+        }
+        fn monotonic(&self) -> Duration {
+            Duration::from_millis(self.monotonic_ms.load(Ordering::Relaxed))
+        }
+    }
+
+    fn started_at(seconds: u64) -> (Hands, ServerClock) {
+        let hands = Hands::default();
+        hands.pass(seconds * 1000, 0);
+        (hands.clone(), ServerClock::new(hands, Timestamp::EPOCH))
+    }
+
+    #[test]
+    fn a_wall_clock_set_back_slows_time_but_never_turns_it() {
+        let (hands, clock) = started_at(1000);
+        hands.wall_ms.store(0, Ordering::Relaxed);
+        let before = clock.now();
+        hands.pass(10_000, 10_000);
+        let passed = clock.now().saturating_since(before);
+        assert_eq!(passed, Duration::from_millis(9_950));
+    }
+
+    #[test]
+    fn a_wall_clock_set_forward_is_approached_slowly_and_not_passed() {
+        let (hands, clock) = started_at(1000);
+        hands.pass(20, 0);
+        hands.pass(1_000, 1_000);
+        assert_eq!(clock.now(), Timestamp::from_ticks(10_010_050_000));
+        hands.pass(100_000, 100_000);
+        assert_eq!(clock.now(), Timestamp::from_ticks(11_010_200_000));
+    }
+
+    #[test]
+    fn time_goes_on_from_the_high_water_mark_after_a_restart() {
+        let hands = Hands::default();
+        let clock = ServerClock::new(hands, Timestamp::from_seconds(500));
+        assert_eq!(clock.now(), Timestamp::from_seconds(500));
+    }
+}

@@ -1,0 +1,280 @@
+//! Who owns bytes. A chunk belongs to one content; another content may use it through an edge; a pin keeps a content
+//! while a copy across units is under way. A content that is gone is swept once nothing uses it.
+//!
+//! **Invariants.** A chunk has a row exactly while it is live. The rows of a content that has users are never freed.
+//! Releasing and using one content exclude each other by its guard, so no edge can appear under a sweep.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use types::{ContentId, Timestamp};
+
+use crate::{
+    chunk::{ChunkRef, PendingChunk},
+    error::StoreError,
+    key::{KeyBuilder, KeyParser, KeyRange},
+    read::{Direction, Read},
+    record::{Reader, Writer},
+    space::Space,
+    txn::Txn,
+};
+
+mod keys;
+mod record;
+
+pub use keys::{chunk_key, chunks_of_extent, parse_chunk_key};
+pub use record::{ChunkRecord, Holdings};
+
+pub(crate) use keys::{SWEEP, parse_pin_deadline_key, pin_deadlines, sweep_key, sweeps};
+
+/// Links a finished chunk to its owner. The chunk is live once this transaction commits.
+pub fn link(txn: &Txn, pending: &PendingChunk, owner: ContentId) {
+    let chunk = pending.reference();
+    if chunk.length == 0 {
+        return; // the empty chunk has no bytes, no place and no row
+    }
+    let record = ChunkRecord { owner, chunk, slices: 0 };
+    txn.put(chunk_key(chunk.extent, chunk.offset), record.encode());
+    txn.count_live(chunk.extent, stored_bytes(chunk.length));
+    if let Some(ride) = pending.ride() {
+        txn.ride(ride);
+    }
+}
+
+/// Where a chunk is now and what its row says; `None` once it was freed.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn locate(rows: &impl Read, chunk: ChunkRef) -> Result<Option<Located>, StoreError> {
+    let home = chunk_key(chunk.extent, chunk.offset);
+    if let Some(row) = rows.get(&home).await? {
+        let record = ChunkRecord::decode(&row)?;
+        // A place is never used twice, but a chunk moved here from elsewhere may have begun at it.
+        if record.chunk == chunk {
+            return Ok(Some(Located { extent: chunk.extent, offset: chunk.offset, record }));
+        }
+    }
+    let Some(row) = rows.get(&keys::forward_key(chunk)).await? else { return Ok(None) };
+    let (extent, offset) = record::decode_place(&row)?;
+    match rows.get(&chunk_key(extent, offset)).await? {
+        Some(row) => Ok(Some(Located { extent, offset, record: ChunkRecord::decode(&row)? })),
+        None => {
+            Err(StoreError::corrupt(format!("chunk {chunk} is forwarded to {extent:x}:{offset:x}, which has no row")))
+        }
+    }
+}
+
+/// A live chunk and its present place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// The extent it is in now.
+    pub extent: u64,
+    /// Where in that extent.
+    pub offset: u64,
+    /// Its row.
+    pub record: ChunkRecord,
+}
+
+/// Frees a chunk if `owner` owns it. False when it was freed before or belongs to another content.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn free(txn: &Txn, chunk: ChunkRef, owner: ContentId) -> Result<bool, StoreError> {
+    match locate(txn, chunk).await? {
+        Some(located) if located.record.owner == owner => {
+            drop_row(txn, &located);
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+fn drop_row(txn: &Txn, located: &Located) {
+    let chunk = located.record.chunk;
+    txn.delete(chunk_key(located.extent, located.offset));
+    if (located.extent, located.offset) != (chunk.extent, chunk.offset) {
+        txn.delete(keys::forward_key(chunk));
+    }
+    txn.count_live(located.extent, -stored_bytes(chunk.length));
+}
+
+/// Notes that a map's chunk gained or lost slices; the chunk is freed with its last one. Chunks of others stay.
+pub(crate) async fn count_slices(txn: &Txn, chunk: ChunkRef, owner: ContentId, change: i64) -> Result<(), StoreError> {
+    let Some(located) = locate(txn, chunk).await? else {
+        return Err(StoreError::corrupt(format!("a slice refers to chunk {chunk}, which was freed")));
+    };
+    if located.record.owner != owner {
+        return Ok(());
+    }
+    let slices = located
+        .record
+        .slices
+        .checked_add_signed(change)
+        .ok_or_else(|| StoreError::corrupt(format!("chunk {chunk} has fewer slices than were removed")))?;
+    if slices == 0 {
+        drop_row(txn, &located);
+    } else {
+        let record = ChunkRecord { slices, ..located.record };
+        txn.put(chunk_key(located.extent, located.offset), record.encode());
+    }
+    Ok(())
+}
+
+/// Moves a live chunk's row to its new place and leaves word at its first one. For an engine's collector: the bytes
+/// are already durable there. False when the chunk was freed or moved meanwhile.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn relocate(txn: &Txn, from: &Located, to: &PendingChunk) -> Result<bool, StoreError> {
+    let chunk = from.record.chunk;
+    if locate(txn, chunk).await? != Some(*from) {
+        return Ok(false);
+    }
+    let place = to.reference();
+    txn.delete(chunk_key(from.extent, from.offset));
+    txn.count_live(from.extent, -stored_bytes(chunk.length));
+    txn.put(chunk_key(place.extent, place.offset), from.record.encode());
+    txn.count_live(place.extent, stored_bytes(chunk.length));
+    txn.put(keys::forward_key(chunk), record::encode_place(place.extent, place.offset));
+    if let Some(ride) = to.ride() {
+        txn.ride(ride);
+    }
+    Ok(true)
+}
+
+/// Lets `user` use the chunks of `source` until it is released itself. False when `source` is being swept.
+///
+/// # Errors
+/// The engine could not read.
+pub async fn add_edge(txn: &Txn, source: ContentId, user: ContentId) -> Result<bool, StoreError> {
+    txn.guard_shared(keys::guard(source));
+    if txn.get(&keys::sweep_key(source)).await?.is_some() {
+        return Ok(false);
+    }
+    txn.put(keys::edge_key(source, user), Bytes::new());
+    txn.put(keys::use_key(user, source), Bytes::new());
+    Ok(true)
+}
+
+/// Keeps `source` until the pin is dropped or `until` has passed. False when `source` is being swept.
+///
+/// # Errors
+/// The engine could not read.
+pub async fn pin(txn: &Txn, source: ContentId, pin: u64, until: Timestamp) -> Result<bool, StoreError> {
+    txn.guard_shared(keys::guard(source));
+    if txn.get(&keys::sweep_key(source)).await?.is_some() {
+        return Ok(false);
+    }
+    txn.put(keys::pin_key(source, pin), Writer::new(1).number(until.ticks()).build());
+    txn.put(keys::pin_deadline_key(until, source, pin), Bytes::new());
+    Ok(true)
+}
+
+/// Drops a pin. Dropping one that expired is no error.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn unpin(txn: &Txn, source: ContentId, pin: u64) -> Result<(), StoreError> {
+    txn.guard_exclusive(keys::guard(source));
+    let key = keys::pin_key(source, pin);
+    let Some(row) = txn.get(&key).await? else { return Ok(()) };
+    let mut reader = Reader::new("a pin", &row, 1)?;
+    let until = Timestamp::from_ticks(reader.number()?);
+    reader.end()?;
+    txn.delete(key);
+    txn.delete(keys::pin_deadline_key(until, source, pin));
+    sweep_if_unused(txn, source).await
+}
+
+/// The content is gone: no name, version or snapshot points to it any more. Its chunks are swept once nothing uses them.
+///
+/// # Errors
+/// The engine could not read.
+pub async fn release(txn: &Txn, content: ContentId, holdings: Holdings) -> Result<(), StoreError> {
+    txn.guard_exclusive(keys::guard(content));
+    txn.put(keys::released_key(content), holdings.encode());
+    sweep_if_unused(txn, content).await
+}
+
+/// Drops the edge of `user` to `source`. Called by the sweep of `user`.
+pub(crate) async fn drop_edge(txn: &Txn, source: ContentId, user: ContentId) -> Result<(), StoreError> {
+    txn.guard_exclusive(keys::guard(source));
+    txn.delete(keys::edge_key(source, user));
+    txn.delete(keys::use_key(user, source));
+    sweep_if_unused(txn, source).await
+}
+
+/// The contents that `user` has edges to, a few at a time.
+pub(crate) async fn sources_of(rows: &impl Read, user: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
+    let mut scan = rows.scan(keys::uses_of(user), Direction::Ascending);
+    let rows = scan.take(limit).await?;
+    rows.iter().map(|row| keys::parse_use_key(&row.key)).collect()
+}
+
+/// Turns a released content without users into a sweep. The caller holds the content's guard exclusive.
+async fn sweep_if_unused(txn: &Txn, content: ContentId) -> Result<(), StoreError> {
+    let released = keys::released_key(content);
+    let Some(holdings) = txn.get(&released).await? else { return Ok(()) };
+    for users in [keys::edges_of(content), keys::pins_of(content)] {
+        if txn.scan(users, Direction::Ascending).next().await?.is_some() {
+            return Ok(());
+        }
+    }
+    txn.delete(released);
+    txn.put(sweep_key(content), holdings);
+    Ok(())
+}
+
+/// Bytes a chunk of this length takes in an extent, as a signed count: each block of 64 KiB carries its checksum.
+#[must_use]
+pub fn stored_bytes(length: u64) -> i64 {
+    let blocks = length.div_ceil(BLOCK_BYTES);
+    i64::try_from(length + blocks * CHECKSUM_BYTES).unwrap_or(i64::MAX)
+}
+
+/// Data bytes of a checksummed block.
+pub const BLOCK_BYTES: u64 = 64 * 1024;
+/// Bytes of a block's checksum.
+pub const CHECKSUM_BYTES: u64 = 8;
+
+/// The contents that downloads of this process are reading. They end with the process, like the downloads.
+///
+/// A reader pins, then reads its row again: if the row still names the content, the sweep of that content has not
+/// begun and will see the pin.
+#[derive(Clone, Debug, Default)]
+pub struct Pins(Arc<Mutex<HashMap<ContentId, usize>>>);
+
+impl Pins {
+    /// Keeps the content's chunks until the guard is dropped.
+    #[must_use]
+    pub fn hold(&self, content: ContentId) -> PinGuard {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(content).or_default() += 1;
+        PinGuard { pins: self.clone(), content }
+    }
+
+    pub(crate) fn is_held(&self, content: ContentId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&content)
+    }
+}
+
+/// A content that is being read.
+#[derive(Debug)]
+pub struct PinGuard {
+    pins: Pins,
+    content: ContentId,
+}
+
+impl Drop for PinGuard {
+    fn drop(&mut self) {
+        let mut held = self.pins.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.content) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.content);
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The key types of contents and chunks. Kinds are pinned for ever.
+
+use bytes::Bytes;
+use types::{ContentId, Timestamp};
+
+use super::{KeyBuilder, KeyParser, KeyRange, Space};
+use crate::{chunk::ChunkRef, error::StoreError};
+
+/// A live chunk, by its present place.
+const CHUNK: u8 = 0x01;
+/// Where a moved chunk is now, by its first place.
+const FORWARD: u8 = 0x02;
+/// `(source, user)`: the user needs the source's chunks.
+const EDGE: u8 = 0x03;
+/// `(user, source)`: the same edge, found from the other end.
+const USE: u8 = 0x04;
+/// `(source, pin)`: a copy is reading the source.
+const PIN: u8 = 0x05;
+/// `(deadline, source, pin)`: when a pin ends by itself.
+const PIN_DEADLINE: u8 = 0x06;
+/// A content that is gone but still used.
+const RELEASED: u8 = 0x07;
+/// A content that is gone and being swept.
+pub(crate) const SWEEP: u8 = 0x08;
+/// The guard between users and the sweep of a content. Never a row.
+const GUARD: u8 = 0x09;
+
+fn key(kind: u8) -> KeyBuilder {
+    KeyBuilder::new(Space::Store, kind)
+}
+
+/// The row of a live chunk.
+#[must_use]
+pub fn chunk_key(extent: u64, offset: u64) -> Bytes {
+    key(CHUNK).number(extent).number(offset).build()
+}
+
+/// The rows of all live chunks in an extent.
+#[must_use]
+pub fn chunks_of_extent(extent: u64) -> KeyRange {
+    key(CHUNK).number(extent).range()
+}
+
+/// The place a chunk's row is about.
+///
+/// # Errors
+/// The key is not that of a chunk's row.
+pub fn parse_chunk_key(bytes: &[u8]) -> Result<(u64, u64), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::Store, CHUNK)?;
+    let place = (parser.number()?, parser.number()?);
+    parser.end()?;
+    Ok(place)
+}
+
+pub(super) fn forward_key(chunk: ChunkRef) -> Bytes {
+    key(FORWARD).number(chunk.extent).number(chunk.offset).build()
+}
+
+pub(super) fn edge_key(source: ContentId, user: ContentId) -> Bytes {
+    key(EDGE).number(source.number()).number(user.number()).build()
+}
+
+pub(super) fn edges_of(source: ContentId) -> KeyRange {
+    key(EDGE).number(source.number()).range()
+}
+
+pub(super) fn use_key(user: ContentId, source: ContentId) -> Bytes {
+    key(USE).number(user.number()).number(source.number()).build()
+}
+
+pub(super) fn uses_of(user: ContentId) -> KeyRange {
+    key(USE).number(user.number()).range()
+}
+
+pub(super) fn parse_use_key(bytes: &[u8]) -> Result<ContentId, StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::Store, USE)?;
+    parser.number()?;
+    let source = ContentId::new(parser.number()?);
+    parser.end()?;
+    Ok(source)
+}
+
+pub(super) fn pin_key(source: ContentId, pin: u64) -> Bytes {
+    key(PIN).number(source.number()).number(pin).build()
+}
+
+pub(super) fn pins_of(source: ContentId) -> KeyRange {
+    key(PIN).number(source.number()).range()
+}
+
+pub(super) fn pin_deadline_key(until: Timestamp, source: ContentId, pin: u64) -> Bytes {
+    key(PIN_DEADLINE).number(until.ticks()).number(source.number()).number(pin).build()
+}
+
+/// The pins whose deadline is before `now`.
+pub(crate) fn pin_deadlines(now: Timestamp) -> KeyRange {
+    KeyRange::between(key(PIN_DEADLINE).build(), key(PIN_DEADLINE).number(now.ticks()).build())
+}
+
+pub(crate) fn parse_pin_deadline_key(bytes: &[u8]) -> Result<(ContentId, u64), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::Store, PIN_DEADLINE)?;
+    parser.number()?;
+    let pin = (ContentId::new(parser.number()?), parser.number()?);
+    parser.end()?;
+    Ok(pin)
+}
+
+pub(super) fn released_key(content: ContentId) -> Bytes {
+    key(RELEASED).number(content.number()).build()
+}
+
+pub(crate) fn sweep_key(content: ContentId) -> Bytes {
+    key(SWEEP).number(content.number()).build()
+}
+
+pub(crate) fn sweeps() -> KeyRange {
+    key(SWEEP).range()
+}
+
+pub(super) fn guard(content: ContentId) -> Bytes {
+    key(GUARD).number(content.number()).build()
+}

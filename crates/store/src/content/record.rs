@@ -1,0 +1,99 @@
+//! The stored records of contents and chunks.
+
+use bytes::Bytes;
+use types::ContentId;
+
+use super::{Reader, Writer};
+use crate::{chunk::ChunkRef, error::StoreError};
+
+const CHUNK_FORMAT: u8 = 1;
+const PLACE_FORMAT: u8 = 1;
+const HOLDINGS_FORMAT: u8 = 1;
+
+/// The row of a live chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkRecord {
+    /// The content it belongs to.
+    pub owner: ContentId,
+    /// Its name: first place, length, checksum.
+    pub chunk: ChunkRef,
+    /// Rows of a content map that refer to it; zero for chunks outside maps.
+    pub slices: u64,
+}
+
+impl ChunkRecord {
+    pub(super) fn encode(&self) -> Bytes {
+        self.chunk.write(Writer::new(CHUNK_FORMAT).number(self.owner.number())).number(self.slices).build()
+    }
+
+    /// Reads the stored form.
+    ///
+    /// # Errors
+    /// The record is of another format or length.
+    pub fn decode(record: &[u8]) -> Result<Self, StoreError> {
+        let mut reader = Reader::new("a chunk's row", record, CHUNK_FORMAT)?;
+        let owner = ContentId::new(reader.number()?);
+        let chunk = ChunkRef::read(&mut reader)?;
+        let slices = reader.number()?;
+        reader.end()?;
+        Ok(Self { owner, chunk, slices })
+    }
+}
+
+pub(super) fn encode_place(extent: u64, offset: u64) -> Bytes {
+    Writer::new(PLACE_FORMAT).number(extent).number(offset).build()
+}
+
+pub(super) fn decode_place(record: &[u8]) -> Result<(u64, u64), StoreError> {
+    let mut reader = Reader::new("a forwarding row", record, PLACE_FORMAT)?;
+    let place = (reader.number()?, reader.number()?);
+    reader.end()?;
+    Ok(place)
+}
+
+/// Where the chunks of a content are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holdings {
+    /// It never had any.
+    Nothing,
+    /// One chunk.
+    Chunk(ChunkRef),
+    /// The blocks of a manifest, from this record on, and the manifest itself.
+    Manifest {
+        /// The manifest.
+        manifest: ChunkRef,
+        /// Records before this one are freed already.
+        next: u64,
+    },
+    /// The rows of a content map.
+    Map,
+}
+
+impl Holdings {
+    pub(crate) fn encode(&self) -> Bytes {
+        let writer = Writer::new(HOLDINGS_FORMAT);
+        match self {
+            Self::Nothing => writer.byte(0).build(),
+            Self::Chunk(chunk) => chunk.write(writer.byte(1)).build(),
+            Self::Manifest { manifest, next } => manifest.write(writer.byte(2)).number(*next).build(),
+            Self::Map => writer.byte(3).build(),
+        }
+    }
+
+    /// Reads the stored form.
+    ///
+    /// # Errors
+    /// The record is of another format, kind or length.
+    pub fn decode(record: &[u8]) -> Result<Self, StoreError> {
+        let mut reader = Reader::new("the holdings of a content", record, HOLDINGS_FORMAT)?;
+        let holdings = match reader.byte()? {
+            0 => Self::Nothing,
+            1 => Self::Chunk(ChunkRef::read(&mut reader)?),
+            2 => Self::Manifest { manifest: ChunkRef::read(&mut reader)?, next: reader.number()? },
+            3 => Self::Map,
+            kind => return Err(StoreError::corrupt(format!("the holdings of a content have kind {kind}"))),
+        };
+        reader.end()?;
+        Ok(holdings)
+    }
+}

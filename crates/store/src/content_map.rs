@@ -1,0 +1,278 @@
+//! Content maps: the bytes of page blobs, append blobs and files as ordered rows `offset -> slice of a chunk`.
+//!
+//! Writes insert and split, clears remove, what no row covers reads as zeros. Rows are epoch rows, so a snapshot is one
+//! raised number and the difference of two snapshots is read off the rows.
+//!
+//! **Invariants.** At every epoch the visible rows do not overlap. No row crosses a multiple of [`CELL_BYTES`], so
+//! the row that covers a byte is found within its cell. A chunk of this content is live exactly while a row, of any
+//! epoch, refers to it.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use types::ContentId;
+
+use crate::{
+    chunk::ChunkRef,
+    content,
+    epoch::{self, Epochs},
+    error::StoreError,
+    key::{KeyBuilder, KeyParser, KeyRange},
+    read::{Direction, Read},
+    record::{Reader, Writer},
+    space::Space,
+    txn::Txn,
+};
+
+mod diff;
+mod prune;
+#[cfg(test)]
+mod tests;
+
+pub use diff::{Difference, diff};
+pub use prune::{prune, remove_all};
+
+/// No row crosses a multiple of this.
+pub const CELL_BYTES: u64 = 4 * 1024 * 1024;
+
+const MAP: u8 = 0x10;
+const FORMAT: u8 = 1;
+
+/// A part of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The chunk.
+    pub chunk: ChunkRef,
+    /// Bytes of the chunk before the slice.
+    pub skip: u64,
+    /// Bytes of the slice.
+    pub length: u64,
+}
+
+impl Slice {
+    fn part(&self, from: u64, length: u64) -> Self {
+        Self { chunk: self.chunk, skip: self.skip + from, length }
+    }
+
+    fn encode(&self) -> Bytes {
+        self.chunk.write(Writer::new(FORMAT)).number(self.skip).number(self.length).build()
+    }
+
+    fn decode(record: &[u8]) -> Result<Self, StoreError> {
+        let mut reader = Reader::new("a slice", record, FORMAT)?;
+        let chunk = ChunkRef::read(&mut reader)?;
+        let (skip, length) = (reader.number()?, reader.number()?);
+        reader.end()?;
+        Ok(Self { chunk, skip, length })
+    }
+}
+
+/// A written part of a content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it begins in the content.
+    pub offset: u64,
+    /// Its bytes.
+    pub slice: Slice,
+}
+
+impl Segment {
+    /// Where it ends in the content.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.offset + self.slice.length
+    }
+}
+
+/// The written parts of `start..end` as a reader at `epoch` sees them, cut to the range, at most `limit` of them; and
+/// where to go on when there may be more.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn read(
+    rows: &impl Read,
+    content: ContentId,
+    epoch: u64,
+    (start, end): (u64, u64),
+    limit: usize,
+) -> Result<(Vec<Segment>, Option<u64>), StoreError> {
+    let mut segments = Vec::new();
+    let mut visible = Visible::new(rows, content, epoch, (cell_start(start), end));
+    while let Some((segment, _)) = visible.next().await? {
+        if segment.end() <= start {
+            continue;
+        }
+        if segments.len() == limit {
+            return Ok((segments, Some(segment.offset.max(start))));
+        }
+        segments.push(cut(segment, start, end));
+    }
+    Ok((segments, None))
+}
+
+fn cut(segment: Segment, start: u64, end: u64) -> Segment {
+    let offset = segment.offset.max(start);
+    let length = segment.end().min(end) - offset;
+    Segment { offset, slice: segment.slice.part(offset - segment.offset, length) }
+}
+
+const fn cell_start(offset: u64) -> u64 {
+    offset - offset % CELL_BYTES
+}
+
+fn row_key(content: ContentId, offset: u64, epoch: u64) -> Bytes {
+    offset_key(content, offset).descending(epoch).build()
+}
+
+fn offset_key(content: ContentId, offset: u64) -> KeyBuilder {
+    KeyBuilder::new(Space::Store, MAP).number(content.number()).number(offset)
+}
+
+fn range_key(content: ContentId, start: u64, end: u64) -> KeyRange {
+    KeyRange::between(offset_key(content, start).build(), offset_key(content, end).build())
+}
+
+fn parse_key(key: &[u8]) -> Result<(u64, u64), StoreError> {
+    let mut parser = KeyParser::new(key, Space::Store, MAP)?;
+    parser.number()?;
+    let place = (parser.number()?, parser.descending()?);
+    parser.end()?;
+    Ok(place)
+}
+
+/// How a visible row stands in its group of epochs.
+#[derive(Clone, Copy, Debug)]
+struct Standing {
+    epoch: u64,
+    /// Rows of older epochs stand below it: deleting it would bring them back.
+    has_older: bool,
+}
+
+/// Walks the visible rows of a range: of each offset the newest at or below the epoch, unless it is a tombstone.
+struct Visible {
+    scan: crate::read::Scan,
+    epoch: u64,
+    ahead: Option<(u64, u64, Option<Slice>)>,
+}
+
+impl Visible {
+    fn new(rows: &impl Read, content: ContentId, epoch: u64, (start, end): (u64, u64)) -> Self {
+        let scan = rows.scan(range_key(content, start, end.max(start)), Direction::Ascending);
+        Self { scan, epoch, ahead: None }
+    }
+
+    async fn row(&mut self) -> Result<Option<(u64, u64, Option<Slice>)>, StoreError> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
+        }
+        let Some(row) = self.scan.next().await? else { return Ok(None) };
+        let (offset, epoch) = parse_key(&row.key)?;
+        let slice = epoch::decode(row.value)?.map(|stored| Slice::decode(&stored)).transpose()?;
+        Ok(Some((offset, epoch, slice)))
+    }
+
+    async fn next(&mut self) -> Result<Option<(Segment, Standing)>, StoreError> {
+        while let Some((offset, epoch, slice)) = self.row().await? {
+            if epoch > self.epoch {
+                continue; // written after the snapshot that is being read
+            }
+            let mut has_older = false;
+            while let Some(next) = self.row().await? {
+                if next.0 != offset {
+                    self.ahead = Some(next);
+                    break;
+                }
+                has_older = true;
+            }
+            if let Some(slice) = slice {
+                return Ok(Some((Segment { offset, slice }, Standing { epoch, has_older })));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Changes a content's map inside one transaction. Call [`MapWriter::finish`] at the end: it settles which chunks live.
+pub struct MapWriter<'a> {
+    txn: &'a Txn,
+    content: ContentId,
+    epochs: Epochs,
+    slices: BTreeMap<ChunkRef, i64>,
+}
+
+impl<'a> MapWriter<'a> {
+    /// Writes at the current epoch of the content's owner.
+    #[must_use]
+    pub const fn new(txn: &'a Txn, content: ContentId, epochs: Epochs) -> Self {
+        Self { txn, content, epochs, slices: BTreeMap::new() }
+    }
+
+    /// Puts a slice at `offset`, over whatever is there.
+    ///
+    /// # Errors
+    /// The engine could not read, or a row is corrupt.
+    pub async fn write(&mut self, offset: u64, slice: Slice) -> Result<(), StoreError> {
+        let end = offset + slice.length;
+        self.clear(offset, end).await?;
+        let mut place = offset;
+        while place < end {
+            let piece_end = (cell_start(place) + CELL_BYTES).min(end);
+            self.put_row(place, slice.part(place - offset, piece_end - place));
+            place = piece_end;
+        }
+        Ok(())
+    }
+
+    /// Makes `start..end` read as zeros.
+    ///
+    /// # Errors
+    /// The engine could not read, or a row is corrupt.
+    pub async fn clear(&mut self, start: u64, end: u64) -> Result<(), StoreError> {
+        let mut visible = Visible::new(self.txn, self.content, self.epochs.current, (cell_start(start), end));
+        while let Some((segment, standing)) = visible.next().await? {
+            if segment.end() <= start {
+                continue;
+            }
+            self.remove_row(&segment, standing);
+            if segment.offset < start {
+                self.put_row(segment.offset, segment.slice.part(0, start - segment.offset));
+            }
+            if segment.end() > end {
+                self.put_row(end, segment.slice.part(end - segment.offset, segment.end() - end));
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_row(&mut self, segment: &Segment, standing: Standing) {
+        let kept = self.epochs.keeps(standing.epoch);
+        if !kept {
+            self.txn.delete(row_key(self.content, segment.offset, standing.epoch));
+            *self.slices.entry(segment.slice.chunk).or_default() -= 1;
+        }
+        if kept || standing.has_older {
+            let tombstone = Bytes::from_static(&[0]);
+            self.txn.put(row_key(self.content, segment.offset, self.epochs.current), tombstone);
+        }
+    }
+
+    fn put_row(&mut self, offset: u64, slice: Slice) {
+        let mut stored = vec![1];
+        stored.extend_from_slice(&slice.encode());
+        self.txn.put(row_key(self.content, offset, self.epochs.current), stored);
+        *self.slices.entry(slice.chunk).or_default() += 1;
+    }
+
+    /// Settles which chunks are still referred to. Chunks linked in this transaction must be linked before this.
+    ///
+    /// # Errors
+    /// The engine could not read, or a row is corrupt.
+    pub async fn finish(self) -> Result<(), StoreError> {
+        for (chunk, change) in self.slices {
+            if change != 0 {
+                content::count_slices(self.txn, chunk, self.content, change).await?;
+            }
+        }
+        Ok(())
+    }
+}

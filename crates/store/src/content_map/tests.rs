@@ -1,0 +1,1 @@
+//! Random writes, clears, snapshots and prunes against a plain array of bytes.

@@ -1,0 +1,37 @@
+//! The storage contract. Everything above ring 1 sees only this; the engines implement it.
+//!
+//! A service reads from a [`Snapshot`], decides and writes inside [`Store::transact`], and keeps bytes in chunks that a
+//! content owns. What is written here once is what all engines share: the transaction's buffer, the key encoding, the
+//! ownership of chunks, epoch rows, content maps, manifests, and the conformance suite that every engine passes.
+//!
+//! **Invariants.** Nothing here knows a service, a protocol, a file or a thread. A success answer is durable.
+//! A decision and the write it allows are in one transaction.
+
+mod answer;
+pub mod chunk;
+pub mod clock;
+pub mod content;
+pub mod content_map;
+pub mod engine;
+pub mod epoch;
+mod error;
+mod event;
+pub mod key;
+mod latch;
+pub mod limits;
+pub mod manifest;
+pub mod read;
+mod record;
+pub mod space;
+pub mod sweep;
+mod transact;
+mod txn;
+
+pub use answer::{Answer, BoxFuture};
+pub use chunk::{ChunkRef, PendingChunk};
+pub use engine::{Engine, Horizon, Sequence};
+pub use error::StoreError;
+pub use event::Event;
+pub use read::{Direction, Read, Row, Scan, Snapshot};
+pub use transact::{Scope, Store};
+pub use txn::Txn;

@@ -1,0 +1,130 @@
+//! The sweeper: frees the chunks of contents that are gone, and ends pins whose time has passed, in bounded steps.
+//!
+//! Its state is in rows, so a crash repeats at most one step; every step is harmless when repeated.
+
+use types::{ContentId, UnitId};
+
+use crate::{
+    content::{self, Holdings, SWEEP},
+    content_map,
+    error::StoreError,
+    key::KeyParser,
+    manifest::Manifest,
+    read::{Direction, Read},
+    space::Space,
+    transact::{Scope, Store},
+    txn::Txn,
+};
+
+/// Contents looked at, and chunks freed in one transaction, in a step.
+const BATCH: usize = 256;
+
+/// The sweeper's transactions belong to no unit of a service.
+const UNIT: UnitId = UnitId::new(0);
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Contents whose sweep ended.
+    pub finished: usize,
+    /// Contents left alone because a download reads them.
+    pub held: usize,
+    /// Pins that ended because their time had passed.
+    pub expired_pins: usize,
+    /// True when another step would find something to do.
+    pub more: bool,
+}
+
+/// Does one bounded step.
+///
+/// # Errors
+/// The store failed.
+pub async fn step(store: &Store) -> Result<Progress, StoreError> {
+    let mut progress = Progress::default();
+    let snapshot = store.snapshot();
+    let overdue = snapshot.scan(content::pin_deadlines(store.now()), Direction::Ascending).take(BATCH).await?;
+    let sweeps = snapshot.scan(content::sweeps(), Direction::Ascending).take(BATCH).await?;
+    drop(snapshot);
+    progress.more = overdue.len() == BATCH || sweeps.len() == BATCH;
+
+    for row in overdue {
+        let (source, pin) = content::parse_pin_deadline_key(&row.key)?;
+        let scope = Scope::unit(UNIT).reclaims();
+        store.transact(scope, |txn| async move { content::unpin(&txn, source, pin).await }).await?;
+        progress.expired_pins += 1;
+        progress.more = true; // the source may have become sweepable
+    }
+    for row in sweeps {
+        let mut parser = KeyParser::new(&row.key, Space::Store, SWEEP)?;
+        let gone = ContentId::new(parser.number()?);
+        if store.pins().is_held(gone) {
+            progress.held += 1;
+        } else if sweep(store, gone, Holdings::decode(&row.value)?).await? {
+            progress.finished += 1;
+        } else {
+            progress.more = true;
+        }
+    }
+    Ok(progress)
+}
+
+/// Frees one batch. True when the content is gone for good.
+async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<bool, StoreError> {
+    let scope = Scope::unit(UNIT).reclaims();
+    match holdings {
+        Holdings::Nothing => {
+            store
+                .transact(scope, |txn| async move {
+                    let sources = content::sources_of(&txn, gone, BATCH).await?;
+                    for source in &sources {
+                        content::drop_edge(&txn, *source, gone).await?;
+                    }
+                    let done = sources.len() < BATCH;
+                    if done {
+                        txn.delete(content::sweep_key(gone));
+                    }
+                    Ok(done)
+                })
+                .await
+        }
+        Holdings::Chunk(chunk) => {
+            store
+                .transact(scope, |txn| async move {
+                    content::free(&txn, chunk, gone).await?;
+                    go_on(&txn, gone, Holdings::Nothing);
+                    Ok(false)
+                })
+                .await
+        }
+        Holdings::Map => {
+            store
+                .transact(scope, |txn| async move {
+                    if content_map::remove_all(&txn, gone, BATCH).await? {
+                        go_on(&txn, gone, Holdings::Nothing);
+                    }
+                    Ok(false)
+                })
+                .await
+        }
+        Holdings::Manifest { manifest, next } => {
+            let source = store.open_chunk(manifest).await?;
+            let blocks = Manifest::open(&*source).await?.blocks(next, BATCH).await?;
+            let blocks = &blocks;
+            store
+                .transact(scope, |txn| async move {
+                    for block in blocks {
+                        content::free(&txn, block.chunk, gone).await?;
+                    }
+                    let freed = u64::try_from(blocks.len()).unwrap_or(u64::MAX);
+                    let rest = Holdings::Manifest { manifest, next: next.saturating_add(freed) };
+                    go_on(&txn, gone, if blocks.len() < BATCH { Holdings::Chunk(manifest) } else { rest });
+                    Ok(false)
+                })
+                .await
+        }
+    }
+}
+
+fn go_on(txn: &Txn, gone: ContentId, rest: Holdings) {
+    txn.put(content::sweep_key(gone), rest.encode());
+}
