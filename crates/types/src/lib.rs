@@ -2,12 +2,20 @@
 //!
 //! Nothing here does I/O, reads a clock, or is async. A type that knows a service's rules belongs to ring 2.
 
+pub mod error_code;
 pub mod etag;
 pub mod ids;
+pub mod limits;
+pub mod names;
 pub mod time;
 pub mod version;
 
+pub use error_code::ErrorCode;
 pub use etag::ETag;
 pub use ids::{ContentId, UnitId};
+pub use names::{
+    AccountName, BlobName, ContainerName, FileComponent, FilePath, MetadataName, NameError, NameRule, QueueName,
+    ShareName, TableName,
+};
 pub use time::Timestamp;
 pub use version::ServiceVersion;

@@ -1,0 +1,42 @@
+//! `cargo xtask`: reads the command line and runs one command of the library.
+//!
+//! Exit codes: 0 all is well, 1 a test or a rule failed, 2 the command could not do its work (bad arguments, set-up).
+
+use std::process::ExitCode;
+use xtask::Outcome;
+
+const HELP: &str = "\
+the front door of the project
+
+usage: cargo xtask <command>
+
+commands:
+  test    set up what the tests need, then check format and lints and run every test
+  tidy    check the rules of the tree: dependency arrows, file lengths, module headers, hosts and paths
+  help    show this text
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["test"] => xtask::suite::run(&xtask::root()),
+        ["tidy"] => xtask::tidy::command(&xtask::root()),
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(Outcome::Good)
+        }
+        _ => {
+            eprint!("unknown command {arguments:?}\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => ExitCode::FAILURE,
+        Ok(Outcome::Unable) => ExitCode::from(2),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

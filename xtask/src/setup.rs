@@ -1,0 +1,89 @@
+//! What the tests need before they can run: one step an ingredient, in [`STEPS`].
+//!
+//! Today that is the crates of `Cargo.lock`. The Python environment and the Node packages of the conformance tests are
+//! further steps of the same table. Invariant: a step that fails is tried again, and its failure is reported as
+//! set-up, never as a failed test.
+
+use crate::process;
+use anyhow::{Result, bail};
+use std::{path::Path, time::Duration};
+
+/// One thing to bring onto the machine. Running it twice does no harm.
+struct Step {
+    name: &'static str,
+    run: fn(&Path) -> Result<()>,
+}
+
+/// Everything the tests need, in order.
+const STEPS: &[Step] = &[Step { name: "crates of Cargo.lock", run: fetch_crates }];
+
+/// Networks fail for moments: try this often, waiting longer each time.
+const ATTEMPTS: u32 = 4;
+const FIRST_WAIT: Duration = Duration::from_secs(2);
+
+/// Brings everything the tests need onto the machine.
+///
+/// # Errors
+/// The first step that failed every attempt.
+pub fn prepare(root: &Path) -> Result<()> {
+    for step in STEPS {
+        println!("== set-up: {}", step.name);
+        retry(step.name, std::thread::sleep, || (step.run)(root))?;
+    }
+    Ok(())
+}
+
+/// Runs `attempt` until it succeeds, at most [`ATTEMPTS`] times.
+fn retry(name: &str, wait: impl Fn(Duration), mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
+    let mut pause = FIRST_WAIT;
+    for number in 1..ATTEMPTS {
+        match attempt() {
+            Ok(()) => return Ok(()),
+            Err(error) => println!("== set-up: {name}: attempt {number} of {ATTEMPTS} failed: {error:#}"),
+        }
+        wait(pause);
+        pause *= 2;
+    }
+    attempt()
+}
+
+/// Downloads the crates; `--locked` also proves that `Cargo.lock` fits the manifests.
+fn fetch_crates(root: &Path) -> Result<()> {
+    if !process::succeeds(&mut process::cargo(root, &["fetch", "--locked"]))? {
+        bail!("cargo fetch --locked failed");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// Outcome, number of attempts and the waits in seconds when the first `failures` attempts fail.
+    fn retried(failures: u32) -> (bool, u32, Vec<u64>) {
+        let waits = RefCell::new(Vec::new());
+        let mut attempts = 0;
+        let outcome = retry(
+            "a step",
+            |pause| waits.borrow_mut().push(pause.as_secs()),
+            || {
+                attempts += 1;
+                if attempts <= failures { bail!("no network") } else { Ok(()) }
+            },
+        );
+        (outcome.is_ok(), attempts, waits.into_inner())
+    }
+
+    #[test]
+    fn a_failed_step_is_tried_again_after_growing_waits() {
+        assert_eq!(retried(0), (true, 1, vec![]));
+        assert_eq!(retried(2), (true, 3, vec![2, 4]));
+        assert_eq!(retried(3), (true, 4, vec![2, 4, 8]));
+    }
+
+    #[test]
+    fn a_step_that_always_fails_is_given_up() {
+        assert_eq!(retried(100), (false, 4, vec![2, 4, 8]));
+    }
+}

@@ -1,0 +1,92 @@
+//! `cargo xtask test`: everything that must hold before a change is good, in one run.
+//!
+//! Owns the order of the checks and the sum of their results. Invariants: a failed check does not hide the next one;
+//! the last line printed is `N passed, N failed` over everything; nothing is skipped in silence.
+
+use crate::{
+    Outcome,
+    counts::{self, Counts},
+    process::{self, Read, cargo},
+    setup,
+};
+use anyhow::Result;
+use std::path::Path;
+
+/// Sets up, checks and tests the workspace at `root`.
+///
+/// # Errors
+/// A program could not be started.
+pub fn run(root: &Path) -> Result<Outcome> {
+    let mut sum = Counts::default();
+    if let Err(error) = setup::prepare(root) {
+        println!("== set-up failed, so nothing was tested: {error:#}\n\n{sum}");
+        return Ok(Outcome::Unable);
+    }
+    sum.add(check(root, "format", &["fmt", "--all", "--check"])?);
+    sum.add(check(
+        root,
+        "lints",
+        &["clippy", "--workspace", "--all-targets", "--locked", "--profile", "ci", "--", "-D", "warnings"],
+    )?);
+    sum.add(dependencies(root)?);
+    sum.add(tests(root)?);
+    println!("\n{sum}");
+    Ok(if sum.failed == 0 { Outcome::Good } else { Outcome::Failed })
+}
+
+/// A check that passes or fails as a whole.
+fn check(root: &Path, name: &str, arguments: &[&str]) -> Result<Counts> {
+    println!("== {name}: cargo {}", arguments.join(" "));
+    Ok(Counts::of_check(process::succeeds(&mut cargo(root, arguments))?))
+}
+
+/// Licences, advisories and sources by `deny.toml`, where the tool is installed: it takes longer to build than
+/// everything else here.
+fn dependencies(root: &Path) -> Result<Counts> {
+    if process::is_available(&mut cargo(root, &["deny", "--version"])) {
+        return check(root, "dependencies", &["deny", "check"]);
+    }
+    println!("== dependencies: skipped, cargo-deny is not installed");
+    Ok(Counts::default())
+}
+
+/// Unit, integration and doc tests, with nextest where it is installed.
+fn tests(root: &Path) -> Result<Counts> {
+    if !process::is_available(&mut cargo(root, &["nextest", "--version"])) {
+        return libtest(root, &["test", "--workspace", "--locked", "--profile", "ci", "--no-fail-fast"]);
+    }
+    let mut sum = nextest(root)?;
+    sum.add(libtest(root, &["test", "--doc", "--workspace", "--locked", "--profile", "ci", "--no-fail-fast"])?);
+    Ok(sum)
+}
+
+fn nextest(root: &Path) -> Result<Counts> {
+    let arguments = [
+        "nextest",
+        "run",
+        "--workspace",
+        "--locked",
+        "--cargo-profile",
+        "ci",
+        "--no-fail-fast",
+        "--status-level",
+        "slow",
+    ];
+    watch(root, &arguments, Read::Stderr, counts::from_nextest)
+}
+
+fn libtest(root: &Path, arguments: &[&str]) -> Result<Counts> {
+    watch(root, arguments, Read::Stdout, counts::from_libtest)
+}
+
+/// Runs a test runner and adds up the counts of the lines that have some.
+fn watch(root: &Path, arguments: &[&str], read: Read, counts_of: fn(&str) -> Option<Counts>) -> Result<Counts> {
+    println!("== tests: cargo {}", arguments.join(" "));
+    let mut sum = Counts::default();
+    let succeeded = process::watch(&mut cargo(root, arguments), read, |line| {
+        if let Some(counts) = counts_of(line) {
+            sum.add(counts);
+        }
+    })?;
+    Ok(sum.of_runner(succeeded))
+}
