@@ -1,0 +1,51 @@
+//! Measures Lazuli as ratios: ours and a peer, or ours and the physical limit, in one run, in turns, because machines
+//! are noisy. `cargo run --release -p lazuli-bench -- store [--quick] [--json FILE]`.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    reason = "a measurement reads clocks, spawns load, uses plain files and does arithmetic on rates"
+)]
+
+mod report;
+mod store;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+/// What the command line asks for.
+struct Arguments {
+    quick: bool,
+    json: Option<PathBuf>,
+    /// Where data directories are made; a real disk, not a memory file system.
+    directory: PathBuf,
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut words = std::env::args().skip(1);
+    let suite = words.next().context("which suite? one of: store")?;
+    let directory = std::env::current_dir()?.join("target").join("bench");
+    let mut arguments = Arguments { quick: false, json: None, directory };
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--quick" => arguments.quick = true,
+            "--json" => arguments.json = Some(words.next().context("--json needs a file")?.into()),
+            "--directory" => arguments.directory = words.next().context("--directory needs a path")?.into(),
+            other => bail!("unknown argument {other}"),
+        }
+    }
+    std::fs::create_dir_all(&arguments.directory)?;
+    let report = match suite.as_str() {
+        "store" => store::run(&arguments)?,
+        // Not for people: the parts of a suite that need a process of their own.
+        "store-child" => return store::child(&arguments),
+        other => bail!("unknown suite {other}; one of: store"),
+    };
+    report.print();
+    if let Some(path) = &arguments.json {
+        report.save(path)?;
+    }
+    Ok(())
+}
