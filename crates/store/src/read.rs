@@ -49,7 +49,9 @@ pub trait Read: Send + Sync {
 pub struct Snapshot(Arc<dyn View>);
 
 impl Snapshot {
-    pub(crate) fn new(view: Box<dyn View>) -> Self {
+    /// A view as the functions of this crate read it; for engines, which have no [`crate::Store`] to ask.
+    #[must_use]
+    pub fn new(view: Box<dyn View>) -> Self {
         Self(Arc::from(view))
     }
 
