@@ -18,7 +18,7 @@ use crate::{
     epoch::{self, Epochs},
     error::StoreError,
     key::{KeyBuilder, KeyParser, KeyRange},
-    read::{Direction, Read},
+    read::{Direction, Read, Row},
     record::{Reader, Writer},
     space::Space,
     txn::Txn,
@@ -26,8 +26,6 @@ use crate::{
 
 mod diff;
 mod prune;
-#[cfg(test)]
-mod tests;
 
 pub use diff::{Difference, diff};
 pub use prune::{prune, remove_all};
@@ -140,6 +138,22 @@ fn parse_key(key: &[u8]) -> Result<(u64, u64), StoreError> {
     Ok(place)
 }
 
+/// All rows of a content's map, of every epoch: what an audit looks at.
+#[must_use]
+pub fn all_rows(content: ContentId) -> KeyRange {
+    KeyBuilder::new(Space::Store, MAP).number(content.number()).range()
+}
+
+/// What a row of a map says: its offset, its epoch, and its slice unless it is a tombstone.
+///
+/// # Errors
+/// The row is not one of a map, or corrupt.
+pub fn parse_row(row: Row) -> Result<(u64, u64, Option<Slice>), StoreError> {
+    let (offset, epoch) = parse_key(&row.key)?;
+    let slice = epoch::decode(row.value)?.map(|stored| Slice::decode(&stored)).transpose()?;
+    Ok((offset, epoch, slice))
+}
+
 /// How a visible row stands in its group of epochs.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
@@ -166,9 +180,7 @@ impl Visible {
             return Ok(Some(ahead));
         }
         let Some(row) = self.scan.next().await? else { return Ok(None) };
-        let (offset, epoch) = parse_key(&row.key)?;
-        let slice = epoch::decode(row.value)?.map(|stored| Slice::decode(&stored)).transpose()?;
-        Ok(Some((offset, epoch, slice)))
+        parse_row(row).map(Some)
     }
 
     async fn next(&mut self) -> Result<Option<(Segment, Standing)>, StoreError> {
