@@ -151,6 +151,7 @@ macro_rules! conformance_tests {
                 a_refused_link_leaves_the_chunk_pending
                 many_chunks_at_once_do_not_mix
                 a_moved_chunk_is_read_by_its_old_reference
+                an_empty_chunk_is_never_mistaken_for_a_moved_one
             }
             contents {
                 a_pin_ends_by_itself

@@ -49,6 +49,9 @@ pub fn link(txn: &Txn, pending: &PendingChunk, owner: ContentId) {
 /// # Errors
 /// The engine could not read, or a row is corrupt.
 pub async fn locate(rows: &impl Read, chunk: ChunkRef) -> Result<Option<Located>, StoreError> {
+    if chunk.length == 0 {
+        return Ok(None); // it has no row, and its place says nothing: it may be where a moved chunk once was
+    }
     let home = chunk_key(chunk.extent, chunk.offset);
     if let Some(row) = rows.get(&home).await? {
         let record = ChunkRecord::decode(&row)?;
