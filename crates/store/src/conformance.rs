@@ -154,6 +154,8 @@ macro_rules! conformance_tests {
                 an_empty_chunk_is_never_mistaken_for_a_moved_one
             }
             contents {
+                a_content_lives_until_its_last_user_goes_in_every_order
+                a_chain_of_users_keeps_its_source
                 a_pin_ends_by_itself
                 a_content_being_swept_takes_no_new_users
                 a_pinned_download_is_not_swept

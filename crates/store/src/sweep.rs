@@ -59,17 +59,29 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
         let gone = ContentId::new(parser.number()?);
         if store.pins().is_held(gone) {
             progress.held += 1;
-        } else if sweep(store, gone, Holdings::decode(&row.value)?).await? {
-            progress.finished += 1;
-        } else {
-            progress.more = true;
+            continue;
+        }
+        match sweep(store, gone, Holdings::decode(&row.value)?).await? {
+            Swept::Part => progress.more = true,
+            Swept::All { sources } => {
+                progress.finished += 1;
+                progress.more |= sources > 0; // they may have become sweepable
+            }
         }
     }
     Ok(progress)
 }
 
-/// Frees one batch. True when the content is gone for good.
-async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<bool, StoreError> {
+/// How far the sweep of a content came.
+enum Swept {
+    /// Something is left of it.
+    Part,
+    /// It is gone for good, and so is its use of so many others.
+    All { sources: usize },
+}
+
+/// Frees one batch.
+async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<Swept, StoreError> {
     let scope = Scope::unit(UNIT).reclaims();
     match holdings {
         Holdings::Nothing => {
@@ -79,11 +91,11 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<boo
                     for source in &sources {
                         content::drop_edge(&txn, *source, gone).await?;
                     }
-                    let done = sources.len() < BATCH;
-                    if done {
-                        txn.delete(content::sweep_key(gone));
+                    if sources.len() == BATCH {
+                        return Ok(Swept::Part);
                     }
-                    Ok(done)
+                    txn.delete(content::sweep_key(gone));
+                    Ok(Swept::All { sources: sources.len() })
                 })
                 .await
         }
@@ -92,7 +104,7 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<boo
                 .transact(scope, |txn| async move {
                     content::free(&txn, chunk, gone).await?;
                     go_on(&txn, gone, Holdings::Nothing);
-                    Ok(false)
+                    Ok(Swept::Part)
                 })
                 .await
         }
@@ -102,7 +114,7 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<boo
                     if content_map::remove_all(&txn, gone, BATCH).await? {
                         go_on(&txn, gone, Holdings::Nothing);
                     }
-                    Ok(false)
+                    Ok(Swept::Part)
                 })
                 .await
         }
@@ -118,7 +130,7 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<boo
                     let freed = u64::try_from(blocks.len()).unwrap_or(u64::MAX);
                     let rest = Holdings::Manifest { manifest, next: next.saturating_add(freed) };
                     go_on(&txn, gone, if blocks.len() < BATCH { Holdings::Chunk(manifest) } else { rest });
-                    Ok(false)
+                    Ok(Swept::Part)
                 })
                 .await
         }
