@@ -157,6 +157,7 @@ macro_rules! conformance_tests {
                 a_content_lives_until_its_last_user_goes_in_every_order
                 a_chain_of_users_keeps_its_source
                 a_pin_ends_by_itself
+                a_renewed_pin_lasts_to_its_new_deadline
                 a_content_being_swept_takes_no_new_users
                 a_pinned_download_is_not_swept
                 a_sweep_frees_exactly_what_is_unreachable

@@ -48,9 +48,9 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
     progress.more = overdue.len() == BATCH || sweeps.len() == BATCH;
 
     for row in overdue {
-        let (source, pin) = content::parse_pin_deadline_key(&row.key)?;
+        let (until, source, pin) = content::parse_pin_deadline_key(&row.key)?;
         let scope = Scope::unit(UNIT).reclaims();
-        store.transact(scope, |txn| async move { content::unpin(&txn, source, pin).await }).await?;
+        store.transact(scope, |txn| async move { content::expire_pin(&txn, until, source, pin).await }).await?;
         progress.expired_pins += 1;
         progress.more = true; // the source may have become sweepable
     }
