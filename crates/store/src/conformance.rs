@@ -161,6 +161,8 @@ macro_rules! conformance_tests {
                 a_content_being_swept_takes_no_new_users
                 a_pinned_download_is_not_swept
                 a_sweep_frees_exactly_what_is_unreachable
+                releasing_twice_is_harmless
+                two_sweepers_at_once_are_harmless
             }
             epochs {
                 a_reader_sees_the_newest_row_of_its_epoch

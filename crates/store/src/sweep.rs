@@ -1,6 +1,7 @@
 //! The sweeper: frees the chunks of contents that are gone, and ends pins whose time has passed, in bounded steps.
 //!
-//! Its state is in rows, so a crash repeats at most one step; every step is harmless when repeated.
+//! Its state is in rows, so a crash repeats at most one step; every step is harmless when repeated, also by another
+//! sweeper at the same time.
 
 use types::{ContentId, UnitId};
 
@@ -87,6 +88,9 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<Swe
         Holdings::Nothing => {
             store
                 .transact(scope, |txn| async move {
+                    if !is_at(&txn, gone, holdings).await? {
+                        return Ok(Swept::Part);
+                    }
                     let sources = content::sources_of(&txn, gone, BATCH).await?;
                     for source in &sources {
                         content::drop_edge(&txn, *source, gone).await?;
@@ -102,6 +106,9 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<Swe
         Holdings::Chunk(chunk) => {
             store
                 .transact(scope, |txn| async move {
+                    if !is_at(&txn, gone, holdings).await? {
+                        return Ok(Swept::Part);
+                    }
                     content::free(&txn, chunk, gone).await?;
                     go_on(&txn, gone, Holdings::Nothing);
                     Ok(Swept::Part)
@@ -111,6 +118,9 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<Swe
         Holdings::Map => {
             store
                 .transact(scope, |txn| async move {
+                    if !is_at(&txn, gone, holdings).await? {
+                        return Ok(Swept::Part);
+                    }
                     if content_map::remove_all(&txn, gone, BATCH).await? {
                         go_on(&txn, gone, Holdings::Nothing);
                     }
@@ -119,11 +129,17 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<Swe
                 .await
         }
         Holdings::Manifest { manifest, next } => {
-            let source = store.open_chunk(manifest).await?;
-            let blocks = Manifest::open(&*source).await?.blocks(next, BATCH).await?;
-            let blocks = &blocks;
+            let blocks = &match store.open_chunk(manifest).await {
+                Ok(source) => Manifest::open(&*source).await?.blocks(next, BATCH).await?,
+                // Freed last, so all of its blocks are: somebody was faster, or the content was released twice.
+                Err(StoreError::ChunkGone(_)) => Vec::new(),
+                Err(error) => return Err(error),
+            };
             store
                 .transact(scope, |txn| async move {
+                    if !is_at(&txn, gone, holdings).await? {
+                        return Ok(Swept::Part);
+                    }
                     for block in blocks {
                         content::free(&txn, block.chunk, gone).await?;
                     }
@@ -135,6 +151,13 @@ async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<Swe
                 .await
         }
     }
+}
+
+/// True while the sweep of a content is where we found it. Another sweeper may have gone on, or even ended it: to write
+/// down our progress then would begin it anew.
+async fn is_at(txn: &Txn, gone: ContentId, holdings: Holdings) -> Result<bool, StoreError> {
+    let found = txn.get(&content::sweep_key(gone)).await?;
+    Ok(found.as_deref() == Some(&*holdings.encode()))
 }
 
 fn go_on(txn: &Txn, gone: ContentId, rest: Holdings) {
