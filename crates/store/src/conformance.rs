@@ -180,6 +180,7 @@ macro_rules! conformance_tests {
                 random_histories_match_an_array_of_bytes_per_epoch
                 the_bytes_of_a_map_come_back
                 a_row_never_crosses_a_cell
+                a_chunk_overwritten_in_its_own_transaction_is_freed
                 a_large_map_is_swept_in_steps
             }
             races {

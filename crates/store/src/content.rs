@@ -119,7 +119,7 @@ pub(crate) async fn count_slices(txn: &Txn, chunk: ChunkRef, owner: ContentId, c
         .ok_or_else(|| StoreError::corrupt(format!("chunk {chunk} has fewer slices than were removed")))?;
     if slices == 0 {
         drop_row(txn, &located);
-    } else {
+    } else if change != 0 {
         let record = ChunkRecord { slices, ..located.record };
         txn.put(chunk_key(located.extent, located.offset), record.encode());
     }

@@ -281,9 +281,8 @@ impl<'a> MapWriter<'a> {
     /// The engine could not read, or a row is corrupt.
     pub async fn finish(self) -> Result<(), StoreError> {
         for (chunk, change) in self.slices {
-            if change != 0 {
-                content::count_slices(self.txn, chunk, self.content, change).await?;
-            }
+            // Also without a change: a chunk that came and went in this transaction has no slice, and is freed.
+            content::count_slices(self.txn, chunk, self.content, change).await?;
         }
         Ok(())
     }
