@@ -240,6 +240,9 @@ impl<'a> MapWriter<'a> {
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn clear(&mut self, start: u64, end: u64) -> Result<(), StoreError> {
+        if start >= end {
+            return Ok(()); // nothing to clear must not split the row around it
+        }
         let mut visible = Visible::new(self.txn, self.content, self.epochs.current, (cell_start(start), end));
         while let Some((segment, standing)) = visible.next().await? {
             if segment.end() <= start {
