@@ -181,6 +181,7 @@ macro_rules! conformance_tests {
                 the_bytes_of_a_map_come_back
                 a_row_never_crosses_a_cell
                 a_chunk_overwritten_in_its_own_transaction_is_freed
+                two_writers_of_one_map_never_overlap
                 clearing_nothing_changes_nothing
                 a_large_map_is_swept_in_steps
             }

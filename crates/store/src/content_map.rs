@@ -34,6 +34,8 @@ pub use prune::{prune, remove_all};
 pub const CELL_BYTES: u64 = 4 * 1024 * 1024;
 
 const MAP: u8 = 0x10;
+/// The guard between the writers of one map. Never a row.
+const GUARD: u8 = 0x11;
 const FORMAT: u8 = 1;
 
 /// A part of a chunk.
@@ -152,6 +154,12 @@ pub fn parse_row(row: Row) -> Result<(u64, u64, Option<Slice>), StoreError> {
     let (offset, epoch) = parse_key(&row.key)?;
     let slice = epoch::decode(row.value)?.map(|stored| Slice::decode(&stored)).transpose()?;
     Ok((offset, epoch, slice))
+}
+
+/// Excludes other writers of the map. They look at rows by scans, so two of them could otherwise write rows that overlap
+/// without having one in common.
+fn guard(txn: &Txn, content: ContentId) {
+    txn.guard_exclusive(KeyBuilder::new(Space::Store, GUARD).number(content.number()).build());
 }
 
 /// How a visible row stands in its group of epochs.
@@ -283,6 +291,9 @@ impl<'a> MapWriter<'a> {
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn finish(self) -> Result<(), StoreError> {
+        if !self.slices.is_empty() {
+            guard(self.txn, self.content);
+        }
         for (chunk, change) in self.slices {
             // Also without a change: a chunk that came and went in this transaction has no slice, and is freed.
             content::count_slices(self.txn, chunk, self.content, change).await?;

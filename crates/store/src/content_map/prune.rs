@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use types::ContentId;
 
-use super::{BTreeMap, ChunkRef, Slice, all_rows, parse_key, range_key};
+use super::{BTreeMap, ChunkRef, Slice, all_rows, guard, parse_key, range_key};
 use crate::{
     content, epoch,
     error::StoreError,
@@ -97,6 +97,7 @@ impl<'a> Removal<'a> {
     }
 
     async fn finish(self) -> Result<(), StoreError> {
+        guard(self.txn, self.content);
         for (chunk, change) in self.slices {
             content::count_slices(self.txn, chunk, self.content, change).await?;
         }
