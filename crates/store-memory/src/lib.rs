@@ -136,6 +136,12 @@ impl MemoryEngine {
         self.shared.state().live_bytes.get(&extent).copied().unwrap_or(0)
     }
 
+    /// Versions of rows that are still here.
+    #[must_use]
+    pub fn stored_versions(&self) -> usize {
+        self.shared.state().rows.versions()
+    }
+
     /// Chunks whose bytes are still here: live, freed but not yet durably so, or pending.
     #[must_use]
     pub fn stored_chunks(&self) -> usize {

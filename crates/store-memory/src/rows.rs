@@ -58,6 +58,11 @@ impl Rows {
         });
     }
 
+    /// How many versions there are in all.
+    pub(crate) fn versions(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+
     /// The rows as they were at `instant`, without anything later.
     pub(crate) fn cut(mut self, instant: Sequence) -> Self {
         for versions in self.0.values_mut() {

@@ -291,9 +291,7 @@ impl<'a> MapWriter<'a> {
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn finish(self) -> Result<(), StoreError> {
-        if !self.slices.is_empty() {
-            guard(self.txn, self.content);
-        }
+        guard(self.txn, self.content);
         for (chunk, change) in self.slices {
             // Also without a change: a chunk that came and went in this transaction has no slice, and is freed.
             content::count_slices(self.txn, chunk, self.content, change).await?;
