@@ -6,9 +6,10 @@ use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
 
 use bytes::Bytes;
 use store::{
-    Engine, Horizon, Read, Scope, Store, StoreError, Txn,
+    Direction, Engine, Horizon, Read, Scope, Store, StoreError, Txn,
     content::{self, Holdings, stored_bytes},
-    key::KeyBuilder,
+    engine::Commit,
+    key::{KeyBuilder, KeyRange},
     space::Space,
     sweep,
 };
@@ -264,5 +265,37 @@ fn old_versions_are_pruned_but_not_under_a_view() {
         }
         assert!(engine.stored_versions() < 2_000);
         assert_eq!(value(&store.snapshot(), "row").await.unwrap(), "newer");
+    });
+}
+
+#[test]
+fn rows_of_the_engine_space_were_in_reach_of_scans() {
+    run(async {
+        let engine = MemoryEngine::default();
+        let store = engine.store();
+        let own = Bytes::from_static(&[0, 1]);
+        let commit = Commit {
+            unit: UNIT,
+            read_at: store.snapshot().instant(),
+            reads: Vec::new(),
+            guards_shared: Vec::new(),
+            guards_exclusive: Vec::new(),
+            writes: vec![(own.clone(), Some(Bytes::from("the engine's")))],
+            live_bytes: Vec::new(),
+            rides: Vec::new(),
+            events: Vec::new(),
+            reclaims: false,
+        };
+        engine.sequence(commit).await.unwrap();
+        put(&store, "row", "ours").await.unwrap();
+        let snapshot = store.snapshot();
+        assert_eq!(snapshot.get(&own).await.unwrap(), None);
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let everything = KeyRange { start: Bytes::new(), end: None };
+            let rows = snapshot.scan(everything, direction).take(10).await.unwrap();
+            assert_eq!(rows.iter().map(|row| &*row.value).collect::<Vec<_>>(), [b"ours"]);
+            let below = KeyRange::between(Bytes::new(), Bytes::from_static(&[1]));
+            assert!(snapshot.scan(below, direction).next().await.unwrap().is_none());
+        }
     });
 }
