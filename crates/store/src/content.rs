@@ -55,6 +55,9 @@ pub fn chunk_row(chunk: ChunkRef, owner: ContentId) -> (Bytes, Bytes) {
 /// # Errors
 /// The engine could not read, or a row is corrupt.
 pub async fn locate(rows: &impl Read, chunk: ChunkRef) -> Result<Option<Located>, StoreError> {
+    if chunk.length == 0 {
+        return Ok(None); // it has no row, and its place says nothing: it may be where a moved chunk once was
+    }
     let home = chunk_key(chunk.extent, chunk.offset);
     if let Some(row) = rows.get(&home).await? {
         let record = ChunkRecord::decode(&row)?;
@@ -122,7 +125,7 @@ pub(crate) async fn count_slices(txn: &Txn, chunk: ChunkRef, owner: ContentId, c
         .ok_or_else(|| StoreError::corrupt(format!("chunk {chunk} has fewer slices than were removed")))?;
     if slices == 0 {
         drop_row(txn, &located);
-    } else {
+    } else if change != 0 {
         let record = ChunkRecord { slices, ..located.record };
         txn.put(chunk_key(located.extent, located.offset), record.encode());
     }
@@ -165,7 +168,7 @@ pub async fn add_edge(txn: &Txn, source: ContentId, user: ContentId) -> Result<b
     Ok(true)
 }
 
-/// Keeps `source` until the pin is dropped or `until` has passed. False when `source` is being swept.
+/// Keeps `source` until the pin is dropped or `until` has passed; the same pin again renews it. False when `source` is being swept.
 ///
 /// # Errors
 /// The engine could not read.
@@ -174,9 +177,20 @@ pub async fn pin(txn: &Txn, source: ContentId, pin: u64, until: Timestamp) -> Re
     if txn.get(&keys::sweep_key(source)).await?.is_some() {
         return Ok(false);
     }
+    if let Some(before) = pinned_until(txn, source, pin).await? {
+        txn.delete(keys::pin_deadline_key(before, source, pin)); // renewed
+    }
     txn.put(keys::pin_key(source, pin), Writer::new(1).number(until.ticks()).build());
     txn.put(keys::pin_deadline_key(until, source, pin), Bytes::new());
     Ok(true)
+}
+
+async fn pinned_until(txn: &Txn, source: ContentId, pin: u64) -> Result<Option<Timestamp>, StoreError> {
+    let Some(row) = txn.get(&keys::pin_key(source, pin)).await? else { return Ok(None) };
+    let mut reader = Reader::new("a pin", &row, 1)?;
+    let until = Timestamp::from_ticks(reader.number()?);
+    reader.end()?;
+    Ok(Some(until))
 }
 
 /// Drops a pin. Dropping one that expired is no error.
@@ -185,14 +199,15 @@ pub async fn pin(txn: &Txn, source: ContentId, pin: u64, until: Timestamp) -> Re
 /// The engine could not read, or a row is corrupt.
 pub async fn unpin(txn: &Txn, source: ContentId, pin: u64) -> Result<(), StoreError> {
     txn.guard_exclusive(keys::guard(source));
-    let key = keys::pin_key(source, pin);
-    let Some(row) = txn.get(&key).await? else { return Ok(()) };
-    let mut reader = Reader::new("a pin", &row, 1)?;
-    let until = Timestamp::from_ticks(reader.number()?);
-    reader.end()?;
-    txn.delete(key);
+    let Some(until) = pinned_until(txn, source, pin).await? else { return Ok(()) };
+    txn.delete(keys::pin_key(source, pin));
     txn.delete(keys::pin_deadline_key(until, source, pin));
     sweep_if_unused(txn, source).await
+}
+
+/// Drops a pin whose deadline has passed, unless it was renewed meanwhile.
+pub(crate) async fn expire_pin(txn: &Txn, until: Timestamp, source: ContentId, pin: u64) -> Result<(), StoreError> {
+    if pinned_until(txn, source, pin).await? == Some(until) { unpin(txn, source, pin).await } else { Ok(()) }
 }
 
 /// The content is gone: no name, version or snapshot points to it any more. Its chunks are swept once nothing uses them.

@@ -18,7 +18,7 @@ use crate::{
     epoch::{self, Epochs},
     error::StoreError,
     key::{KeyBuilder, KeyParser, KeyRange},
-    read::{Direction, Read},
+    read::{Direction, Read, Row},
     record::{Reader, Writer},
     space::Space,
     txn::Txn,
@@ -26,8 +26,6 @@ use crate::{
 
 mod diff;
 mod prune;
-#[cfg(test)]
-mod tests;
 
 pub use diff::{Difference, diff};
 pub use prune::{prune, remove_all};
@@ -36,6 +34,8 @@ pub use prune::{prune, remove_all};
 pub const CELL_BYTES: u64 = 4 * 1024 * 1024;
 
 const MAP: u8 = 0x10;
+/// The guard between the writers of one map. Never a row.
+const GUARD: u8 = 0x11;
 const FORMAT: u8 = 1;
 
 /// A part of a chunk.
@@ -140,6 +140,28 @@ fn parse_key(key: &[u8]) -> Result<(u64, u64), StoreError> {
     Ok(place)
 }
 
+/// All rows of a content's map, of every epoch: what an audit looks at.
+#[must_use]
+pub fn all_rows(content: ContentId) -> KeyRange {
+    KeyBuilder::new(Space::Store, MAP).number(content.number()).range()
+}
+
+/// What a row of a map says: its offset, its epoch, and its slice unless it is a tombstone.
+///
+/// # Errors
+/// The row is not one of a map, or corrupt.
+pub fn parse_row(row: Row) -> Result<(u64, u64, Option<Slice>), StoreError> {
+    let (offset, epoch) = parse_key(&row.key)?;
+    let slice = epoch::decode(row.value)?.map(|stored| Slice::decode(&stored)).transpose()?;
+    Ok((offset, epoch, slice))
+}
+
+/// Excludes other writers of the map. They look at rows by scans, so two of them could otherwise write rows that overlap
+/// without having one in common.
+fn guard(txn: &Txn, content: ContentId) {
+    txn.guard_exclusive(KeyBuilder::new(Space::Store, GUARD).number(content.number()).build());
+}
+
 /// How a visible row stands in its group of epochs.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
@@ -166,9 +188,7 @@ impl Visible {
             return Ok(Some(ahead));
         }
         let Some(row) = self.scan.next().await? else { return Ok(None) };
-        let (offset, epoch) = parse_key(&row.key)?;
-        let slice = epoch::decode(row.value)?.map(|stored| Slice::decode(&stored)).transpose()?;
-        Ok(Some((offset, epoch, slice)))
+        parse_row(row).map(Some)
     }
 
     async fn next(&mut self) -> Result<Option<(Segment, Standing)>, StoreError> {
@@ -228,6 +248,9 @@ impl<'a> MapWriter<'a> {
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn clear(&mut self, start: u64, end: u64) -> Result<(), StoreError> {
+        if start >= end {
+            return Ok(()); // nothing to clear must not split the row around it
+        }
         let mut visible = Visible::new(self.txn, self.content, self.epochs.current, (cell_start(start), end));
         while let Some((segment, standing)) = visible.next().await? {
             if segment.end() <= start {
@@ -268,10 +291,10 @@ impl<'a> MapWriter<'a> {
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn finish(self) -> Result<(), StoreError> {
+        guard(self.txn, self.content);
         for (chunk, change) in self.slices {
-            if change != 0 {
-                content::count_slices(self.txn, chunk, self.content, change).await?;
-            }
+            // Also without a change: a chunk that came and went in this transaction has no slice, and is freed.
+            content::count_slices(self.txn, chunk, self.content, change).await?;
         }
         Ok(())
     }

@@ -10,6 +10,8 @@
 mod answer;
 pub mod chunk;
 pub mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod content;
 pub mod content_map;
 pub mod engine;

@@ -9,6 +9,7 @@ use crate::{
     engine::{Sequence, View},
     error::StoreError,
     key::KeyRange,
+    space::Space,
 };
 
 /// A key and its value.
@@ -49,7 +50,9 @@ pub trait Read: Send + Sync {
 pub struct Snapshot(Arc<dyn View>);
 
 impl Snapshot {
-    pub(crate) fn new(view: Box<dyn View>) -> Self {
+    /// A view as the functions of this crate read it; for engines, which have no [`crate::Store`] to ask.
+    #[must_use]
+    pub fn new(view: Box<dyn View>) -> Self {
         Self(Arc::from(view))
     }
 
@@ -62,12 +65,26 @@ impl Snapshot {
 
 impl Read for Snapshot {
     fn get<'a>(&'a self, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>, StoreError>> {
-        self.0.get(key)
+        if is_out_of_reach(key) { Answer::now(Ok(None)) } else { self.0.get(key) }
     }
 
     fn scan(&self, range: KeyRange, direction: Direction) -> Scan {
         Scan::new(&self.0, range, direction, VecDeque::new())
     }
+}
+
+/// True for keys that no row of the contract has: those of the engine itself, and the empty one.
+pub(crate) fn is_out_of_reach(key: &[u8]) -> bool {
+    key.first().is_none_or(|&space| space == Space::Engine.byte())
+}
+
+/// The range without the rows of the engine, which come first.
+fn within_reach(mut range: KeyRange) -> KeyRange {
+    if is_out_of_reach(&range.start) {
+        const FIRST: &[u8] = &[Space::Store.byte()];
+        range.start = Bytes::from_static(FIRST);
+    }
+    range
 }
 
 /// A scan in progress, with the transaction's own writes laid over the view.
@@ -88,6 +105,7 @@ impl Scan {
         direction: Direction,
         overlay: VecDeque<(Bytes, Option<Bytes>)>,
     ) -> Self {
+        let range = within_reach(range);
         let cursor = (!range.is_empty()).then(|| view.scan(range, direction));
         Self { cursor, ahead: None, overlay, direction, _view: Arc::clone(view) }
     }

@@ -1,6 +1,7 @@
 //! The sweeper: frees the chunks of contents that are gone, and ends pins whose time has passed, in bounded steps.
 //!
-//! Its state is in rows, so a crash repeats at most one step; every step is harmless when repeated.
+//! Its state is in rows, so a crash repeats at most one step; every step is harmless when repeated, also by another
+//! sweeper at the same time.
 
 use types::{ContentId, UnitId};
 
@@ -48,9 +49,9 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
     progress.more = overdue.len() == BATCH || sweeps.len() == BATCH;
 
     for row in overdue {
-        let (source, pin) = content::parse_pin_deadline_key(&row.key)?;
+        let (until, source, pin) = content::parse_pin_deadline_key(&row.key)?;
         let scope = Scope::unit(UNIT).reclaims();
-        store.transact(scope, |txn| async move { content::unpin(&txn, source, pin).await }).await?;
+        store.transact(scope, |txn| async move { content::expire_pin(&txn, until, source, pin).await }).await?;
         progress.expired_pins += 1;
         progress.more = true; // the source may have become sweepable
     }
@@ -59,70 +60,104 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
         let gone = ContentId::new(parser.number()?);
         if store.pins().is_held(gone) {
             progress.held += 1;
-        } else if sweep(store, gone, Holdings::decode(&row.value)?).await? {
-            progress.finished += 1;
-        } else {
-            progress.more = true;
+            continue;
+        }
+        match sweep(store, gone, Holdings::decode(&row.value)?).await? {
+            Swept::Part => progress.more = true,
+            Swept::All { sources } => {
+                progress.finished += 1;
+                progress.more |= sources > 0; // they may have become sweepable
+            }
         }
     }
     Ok(progress)
 }
 
-/// Frees one batch. True when the content is gone for good.
-async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<bool, StoreError> {
+/// How far the sweep of a content came.
+enum Swept {
+    /// Something is left of it.
+    Part,
+    /// It is gone for good, and so is its use of so many others.
+    All { sources: usize },
+}
+
+/// Frees one batch.
+async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<Swept, StoreError> {
     let scope = Scope::unit(UNIT).reclaims();
     match holdings {
         Holdings::Nothing => {
             store
                 .transact(scope, |txn| async move {
+                    if !is_at(&txn, gone, holdings).await? {
+                        return Ok(Swept::Part);
+                    }
                     let sources = content::sources_of(&txn, gone, BATCH).await?;
                     for source in &sources {
                         content::drop_edge(&txn, *source, gone).await?;
                     }
-                    let done = sources.len() < BATCH;
-                    if done {
-                        txn.delete(content::sweep_key(gone));
+                    if sources.len() == BATCH {
+                        return Ok(Swept::Part);
                     }
-                    Ok(done)
+                    txn.delete(content::sweep_key(gone));
+                    Ok(Swept::All { sources: sources.len() })
                 })
                 .await
         }
         Holdings::Chunk(chunk) => {
             store
                 .transact(scope, |txn| async move {
+                    if !is_at(&txn, gone, holdings).await? {
+                        return Ok(Swept::Part);
+                    }
                     content::free(&txn, chunk, gone).await?;
                     go_on(&txn, gone, Holdings::Nothing);
-                    Ok(false)
+                    Ok(Swept::Part)
                 })
                 .await
         }
         Holdings::Map => {
             store
                 .transact(scope, |txn| async move {
+                    if !is_at(&txn, gone, holdings).await? {
+                        return Ok(Swept::Part);
+                    }
                     if content_map::remove_all(&txn, gone, BATCH).await? {
                         go_on(&txn, gone, Holdings::Nothing);
                     }
-                    Ok(false)
+                    Ok(Swept::Part)
                 })
                 .await
         }
         Holdings::Manifest { manifest, next } => {
-            let source = store.open_chunk(manifest).await?;
-            let blocks = Manifest::open(&*source).await?.blocks(next, BATCH).await?;
-            let blocks = &blocks;
+            let blocks = &match store.open_chunk(manifest).await {
+                Ok(source) => Manifest::open(&*source).await?.blocks(next, BATCH).await?,
+                // Freed last, so all of its blocks are: somebody was faster, or the content was released twice.
+                Err(StoreError::ChunkGone(_)) => Vec::new(),
+                Err(error) => return Err(error),
+            };
             store
                 .transact(scope, |txn| async move {
+                    if !is_at(&txn, gone, holdings).await? {
+                        return Ok(Swept::Part);
+                    }
                     for block in blocks {
                         content::free(&txn, block.chunk, gone).await?;
                     }
                     let freed = u64::try_from(blocks.len()).unwrap_or(u64::MAX);
                     let rest = Holdings::Manifest { manifest, next: next.saturating_add(freed) };
                     go_on(&txn, gone, if blocks.len() < BATCH { Holdings::Chunk(manifest) } else { rest });
-                    Ok(false)
+                    Ok(Swept::Part)
                 })
                 .await
         }
     }
+}
+
+/// True while the sweep of a content is where we found it. Another sweeper may have gone on, or even ended it: to write
+/// down our progress then would begin it anew.
+async fn is_at(txn: &Txn, gone: ContentId, holdings: Holdings) -> Result<bool, StoreError> {
+    let found = txn.get(&content::sweep_key(gone)).await?;
+    Ok(found.as_deref() == Some(&*holdings.encode()))
 }
 
 fn go_on(txn: &Txn, gone: ContentId, rest: Holdings) {

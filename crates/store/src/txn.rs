@@ -20,8 +20,7 @@ use crate::{
     event::Event,
     key::KeyRange,
     limits,
-    read::{Direction, Read, Scan},
-    space::Space,
+    read::{Direction, Read, Scan, is_out_of_reach},
 };
 
 /// A transaction in progress.
@@ -145,6 +144,9 @@ impl Txn {
 
 impl Read for Txn {
     fn get<'a>(&'a self, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>, StoreError>> {
+        if is_out_of_reach(key) {
+            return Answer::now(Ok(None));
+        }
         let mut buffer = self.buffer();
         if let Some(own) = buffer.writes.get(key) {
             return Answer::now(Ok(own.clone()));
@@ -176,7 +178,7 @@ fn check_limits(buffer: &Buffer) -> Result<(), StoreError> {
     let (mut rows, mut spilled) = (0, 0);
     for (key, value) in &buffer.writes {
         at_most("a key", key.len(), limits::KEY_BYTES)?;
-        if key.first().is_none_or(|&space| space == Space::Engine.byte()) {
+        if is_out_of_reach(key) {
             return Err(StoreError::corrupt("a key outside every space was written"));
         }
         let length = value.as_ref().map_or(0, Bytes::len);

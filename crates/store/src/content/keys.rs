@@ -99,10 +99,9 @@ pub(crate) fn pin_deadlines(now: Timestamp) -> KeyRange {
     KeyRange::between(key(PIN_DEADLINE).build(), key(PIN_DEADLINE).number(now.ticks()).build())
 }
 
-pub(crate) fn parse_pin_deadline_key(bytes: &[u8]) -> Result<(ContentId, u64), StoreError> {
+pub(crate) fn parse_pin_deadline_key(bytes: &[u8]) -> Result<(Timestamp, ContentId, u64), StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Store, PIN_DEADLINE)?;
-    parser.number()?;
-    let pin = (ContentId::new(parser.number()?), parser.number()?);
+    let pin = (Timestamp::from_ticks(parser.number()?), ContentId::new(parser.number()?), parser.number()?);
     parser.end()?;
     Ok(pin)
 }

@@ -3,11 +3,10 @@
 use bytes::Bytes;
 use types::ContentId;
 
-use super::{BTreeMap, ChunkRef, Slice, offset_key, parse_key, range_key};
+use super::{BTreeMap, ChunkRef, Slice, all_rows, guard, parse_key, range_key};
 use crate::{
     content, epoch,
     error::StoreError,
-    key::KeyRange,
     read::{Direction, Read, Row},
     txn::Txn,
 };
@@ -54,9 +53,7 @@ pub async fn prune(
 /// # Errors
 /// The engine could not read, or a row is corrupt.
 pub async fn remove_all(txn: &Txn, content: ContentId, limit: usize) -> Result<bool, StoreError> {
-    let start = offset_key(content, 0).build();
-    let all = KeyRange::prefix(start.slice(..start.len() - 8));
-    let rows = txn.scan(all, Direction::Ascending).take(limit).await?;
+    let rows = txn.scan(all_rows(content), Direction::Ascending).take(limit).await?;
     let done = rows.len() < limit;
     let mut removal = Removal::new(txn, content);
     for row in rows {
@@ -100,6 +97,7 @@ impl<'a> Removal<'a> {
     }
 
     async fn finish(self) -> Result<(), StoreError> {
+        guard(self.txn, self.content);
         for (chunk, change) in self.slices {
             content::count_slices(self.txn, chunk, self.content, change).await?;
         }

@@ -1,1 +1,0 @@
-//! Random writes, clears, snapshots and prunes against a plain array of bytes.
