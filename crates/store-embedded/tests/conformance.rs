@@ -1,0 +1,46 @@
+//! The embedded engine keeps every promise of the contract, on a real disk.
+
+use std::sync::Arc;
+
+use store::{BoxFuture, Store, conformance::Subject};
+use store_embedded::{EmbeddedEngine, Options};
+use tempfile::TempDir;
+
+struct Embedded {
+    directory: TempDir,
+    open: Option<(Arc<EmbeddedEngine>, Store)>,
+}
+
+impl Embedded {
+    fn open(&mut self) {
+        let engine = Arc::new(EmbeddedEngine::open(self.directory.path(), Options::default()).unwrap());
+        let store = Store::new(Arc::<EmbeddedEngine>::clone(&engine));
+        self.open = Some((engine, store));
+    }
+}
+
+impl Subject for Embedded {
+    fn store(&self) -> Store {
+        self.open.as_ref().unwrap().1.clone()
+    }
+
+    fn reopen(&mut self) -> BoxFuture<'_, bool> {
+        Box::pin(async {
+            let (engine, store) = self.open.take().unwrap();
+            drop(store);
+            engine.close().unwrap();
+            assert_eq!(Arc::strong_count(&engine), 1, "a case holds on to the store");
+            drop(engine);
+            self.open();
+            true
+        })
+    }
+}
+
+async fn fresh() -> Box<dyn Subject> {
+    let mut subject = Embedded { directory: tempfile::tempdir().unwrap(), open: None };
+    subject.open();
+    Box::new(subject)
+}
+
+store::conformance_tests!(fresh);
