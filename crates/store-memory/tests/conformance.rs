@@ -1,25 +1,26 @@
-//! The reference engine passes the suite that it is the reference for.
+//! The reference engine passes the suite that it is the reference for, and agrees with itself on random histories.
 
-use store::{BoxFuture, Store, conformance::Subject};
+use store::conformance::{Restartable, Subject, model};
 use store_memory::MemoryEngine;
 
-struct Memory(MemoryEngine);
-
-impl Subject for Memory {
-    fn store(&self) -> Store {
-        self.0.store()
-    }
-
-    fn reopen(&mut self) -> BoxFuture<'_, bool> {
-        Box::pin(async {
-            self.0 = self.0.restart();
-            true
-        })
-    }
+async fn fresh() -> Box<dyn Subject> {
+    Restartable::boxed(MemoryEngine::default(), MemoryEngine::store, MemoryEngine::restart)
 }
 
-async fn fresh() -> Box<dyn Subject> {
-    Box::new(Memory(MemoryEngine::default()))
+/// An engine that forgets everything when it is opened again.
+async fn forgetful() -> Box<dyn Subject> {
+    Restartable::boxed(MemoryEngine::default(), MemoryEngine::store, |_| MemoryEngine::default())
 }
 
 store::conformance_tests!(fresh);
+
+#[test]
+fn random_histories_match_the_reference_engine() {
+    model::run(model::Plan::from_env(3_000, 1), fresh, fresh);
+}
+
+#[test]
+#[should_panic(expected = "the engine saw")]
+fn an_engine_that_forgets_is_found_out() {
+    model::run(model::Plan { steps: 300, seed: 7 }, forgetful, fresh);
+}

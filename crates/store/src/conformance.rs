@@ -28,6 +28,7 @@ pub mod guards;
 pub mod limits;
 pub mod manifests;
 pub mod maps;
+pub mod model;
 pub mod order;
 pub mod races;
 pub mod random;
@@ -42,13 +43,42 @@ use crate::{answer::BoxFuture, transact::Store};
 
 /// An engine under test, in a place of its own.
 pub trait Subject: Send {
-    /// The store. A case drops every clone, snapshot, source and pending chunk before it reopens.
+    /// The store, always a clone of the same one: latches and the pins of downloads are its own. A case drops every
+    /// clone, snapshot, source and pending chunk before it reopens.
     fn store(&self) -> Store;
 
     /// Closes the store and opens it again, like a restart of the process. False when the engine keeps nothing; the
     /// cases about survival then end without a finding.
     fn reopen(&mut self) -> BoxFuture<'_, bool> {
         Box::pin(async { false })
+    }
+}
+
+/// A subject made of an engine that restarts in place.
+pub struct Restartable<E> {
+    engine: E,
+    store: Store,
+    open: fn(&E) -> Store,
+    restart: fn(&E) -> E,
+}
+
+impl<E: Send + 'static> Restartable<E> {
+    /// The engine, how to make its store, and how to make the engine after a restart.
+    #[must_use]
+    pub fn boxed(engine: E, open: fn(&E) -> Store, restart: fn(&E) -> E) -> Box<dyn Subject> {
+        Box::new(Self { store: open(&engine), engine, open, restart })
+    }
+}
+
+impl<E: Send> Subject for Restartable<E> {
+    fn store(&self) -> Store {
+        self.store.clone()
+    }
+
+    fn reopen(&mut self) -> BoxFuture<'_, bool> {
+        self.engine = (self.restart)(&self.engine);
+        self.store = (self.open)(&self.engine);
+        Box::pin(async { true })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 
 mod property;
 
-pub use property::{MapModel, Op, random_histories_match_an_array_of_bytes_per_epoch};
+pub use property::{MapModel, Op, WINDOW, random_histories_match_an_array_of_bytes_per_epoch};
 
 const FIRST_EPOCH: Epochs = Epochs { current: 1, newest_snapshot: None };
 

@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     future::Future,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -182,14 +185,18 @@ pub fn content_id(store: &Store) -> ContentId {
     ContentId::new(store.fresh_id())
 }
 
-/// CRC-64/NVME bit by bit: the definition, to check engines that compute it cleverly.
+/// CRC-64/NVME from its definition, to check engines that compute it cleverly.
 #[must_use]
 pub fn crc64(bytes: &[u8]) -> u64 {
-    let mut table = [0u64; 256];
+    let next = |crc: u64, byte: &u8| CRC64[usize::from(crc.to_le_bytes()[0] ^ byte)] ^ (crc >> 8);
+    !bytes.iter().fold(!0, next)
+}
+
+static CRC64: LazyLock<[u64; 256]> = LazyLock::new(|| {
+    let mut table = [0; 256];
     for (entry, index) in table.iter_mut().zip(0u64..) {
         let step = |crc: u64, _| if crc & 1 == 1 { (crc >> 1) ^ 0x9A6C_9329_AC4B_C9B5 } else { crc >> 1 };
         *entry = (0..8).fold(index, step);
     }
-    let next = |crc: u64, byte: &u8| table[usize::from(crc.to_le_bytes()[0] ^ byte)] ^ (crc >> 8);
-    !bytes.iter().fold(!0, next)
-}
+    table
+});

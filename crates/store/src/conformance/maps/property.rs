@@ -24,7 +24,7 @@ const HISTORIES: u32 = 32;
 const STEPS: usize = 40;
 
 /// The window that histories play in: a border between two cells in its middle.
-const WINDOW: u64 = 4096;
+pub const WINDOW: u64 = 4096;
 const BASE: u64 = CELL_BYTES - WINDOW / 2;
 
 /// A step of a history. Offsets are within the window.
