@@ -22,13 +22,16 @@ use crate::{
     txn::Txn,
 };
 
-mod keys;
+pub(crate) mod keys;
 mod record;
 
 pub use keys::{chunk_key, chunks_of_extent, forward_key, parse_chunk_key};
-pub use record::{ChunkRecord, Holdings, decode_place as decode_forward};
+pub use record::{ChunkRecord, Holdings, Slices, decode_place as decode_forward};
 
-pub(crate) use keys::{SWEEP, parse_pin_deadline_key, pin_deadlines, sweep_key, sweeps};
+pub(crate) use keys::{
+    SWEEP, parse_pair_key, parse_pin_deadline_key, parse_sparse_key, pin_deadlines, sparse_chunks, sparse_key,
+    sweep_key, sweeps,
+};
 
 /// Links a finished chunk to its owner. The chunk is live once this transaction commits.
 pub fn link(txn: &Txn, pending: &PendingChunk, owner: ContentId) {
@@ -47,7 +50,7 @@ pub fn link(txn: &Txn, pending: &PendingChunk, owner: ContentId) {
 /// The row that makes a chunk live. For engines that keep chunks of their own.
 #[must_use]
 pub fn chunk_row(chunk: ChunkRef, owner: ContentId) -> (Bytes, Bytes) {
-    (chunk_key(chunk.extent, chunk.offset), ChunkRecord { owner, chunk, slices: 0 }.encode())
+    (chunk_key(chunk.extent, chunk.offset), ChunkRecord { owner, chunk, slices: Slices::default() }.encode())
 }
 
 /// Where a chunk is now and what its row says; `None` once it was freed.
@@ -110,27 +113,59 @@ fn drop_row(txn: &Txn, located: &Located) {
     txn.count_live(located.extent, -stored_bytes(chunk.length));
 }
 
-/// Notes that a map's chunk gained or lost slices; the chunk is freed with its last one. Chunks of others stay.
-pub(crate) async fn count_slices(txn: &Txn, chunk: ChunkRef, owner: ContentId, change: i64) -> Result<(), StoreError> {
+/// How the rows of a map that refer to one chunk changed in a transaction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SliceChange {
+    rows: i64,
+    bytes: i64,
+    /// Where the chunk would begin in the content.
+    offset: u64,
+}
+
+impl SliceChange {
+    /// A row at `offset` with a slice that begins `skip` bytes into the chunk came (`1`) or went (`-1`).
+    pub(crate) fn count(&mut self, sign: i64, offset: u64, skip: u64, length: u64) {
+        self.rows += sign;
+        self.bytes += sign * i64::try_from(length).unwrap_or(i64::MAX);
+        self.offset = offset.saturating_sub(skip);
+    }
+}
+
+/// Notes that a map's chunk gained or lost slices; the chunk is freed with its last one, and put down for repacking when
+/// most of it is unused. Chunks of others stay.
+pub(crate) async fn count_slices(
+    txn: &Txn,
+    chunk: ChunkRef,
+    owner: ContentId,
+    change: SliceChange,
+) -> Result<(), StoreError> {
     let Some(located) = locate(txn, chunk).await? else {
         return Err(StoreError::corrupt(format!("a slice refers to chunk {chunk}, which was freed")));
     };
     if located.record.owner != owner {
         return Ok(());
     }
-    let slices = located
-        .record
-        .slices
-        .checked_add_signed(change)
-        .ok_or_else(|| StoreError::corrupt(format!("chunk {chunk} has fewer slices than were removed")))?;
-    if slices == 0 {
+    let before = located.record.slices;
+    let fewer = || StoreError::corrupt(format!("chunk {chunk} has fewer slices than were removed"));
+    let slices = Slices {
+        rows: before.rows.checked_add_signed(change.rows).ok_or_else(fewer)?,
+        bytes: before.bytes.checked_add_signed(change.bytes).ok_or_else(fewer)?,
+        offset: if before.rows == 0 { change.offset } else { before.offset },
+    };
+    if slices.rows == 0 {
         drop_row(txn, &located);
-    } else if change != 0 {
+    } else if slices != before {
         let record = ChunkRecord { slices, ..located.record };
         txn.put(chunk_key(located.extent, located.offset), record.encode());
+        if chunk.length >= SPARSE_BYTES && slices.bytes < chunk.length / 2 && before.bytes >= chunk.length / 2 {
+            txn.put(keys::sparse_key(owner, chunk), Bytes::copy_from_slice(&chunk.encode()));
+        }
     }
     Ok(())
 }
+
+/// Chunks shorter than this are not worth repacking.
+const SPARSE_BYTES: u64 = 64 * 1024;
 
 /// Moves a live chunk's row to its new place and leaves word at its first one. For an engine's collector: the bytes
 /// are already durable there. False when the chunk was freed or moved meanwhile.
@@ -187,10 +222,15 @@ pub async fn pin(txn: &Txn, source: ContentId, pin: u64, until: Timestamp) -> Re
 
 async fn pinned_until(txn: &Txn, source: ContentId, pin: u64) -> Result<Option<Timestamp>, StoreError> {
     let Some(row) = txn.get(&keys::pin_key(source, pin)).await? else { return Ok(None) };
-    let mut reader = Reader::new("a pin", &row, 1)?;
+    decode_pin(&row).map(Some)
+}
+
+/// When a pin ends by itself.
+pub(crate) fn decode_pin(row: &[u8]) -> Result<Timestamp, StoreError> {
+    let mut reader = Reader::new("a pin", row, 1)?;
     let until = Timestamp::from_ticks(reader.number()?);
     reader.end()?;
-    Ok(Some(until))
+    Ok(until)
 }
 
 /// Drops a pin. Dropping one that expired is no error.

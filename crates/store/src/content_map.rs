@@ -14,7 +14,7 @@ use types::ContentId;
 
 use crate::{
     chunk::ChunkRef,
-    content,
+    content::{self, SliceChange},
     epoch::{self, Epochs},
     error::StoreError,
     key::{KeyBuilder, KeyParser, KeyRange},
@@ -26,14 +26,17 @@ use crate::{
 
 mod diff;
 mod prune;
+mod repack;
 
 pub use diff::{Difference, diff};
 pub use prune::{prune, remove_all};
+pub(crate) use repack::parse_sparse;
+pub use repack::repack;
 
 /// No row crosses a multiple of this.
 pub const CELL_BYTES: u64 = 4 * 1024 * 1024;
 
-const MAP: u8 = 0x10;
+pub(crate) const MAP: u8 = 0x10;
 /// The guard between the writers of one map. Never a row.
 const GUARD: u8 = 0x11;
 const FORMAT: u8 = 1;
@@ -140,6 +143,11 @@ fn parse_key(key: &[u8]) -> Result<(u64, u64), StoreError> {
     Ok(place)
 }
 
+/// The content that a row of a map belongs to.
+pub(crate) fn owner_of(key: &[u8]) -> Result<ContentId, StoreError> {
+    KeyParser::new(key, Space::Store, MAP)?.number().map(ContentId::new)
+}
+
 /// All rows of a content's map, of every epoch: what an audit looks at.
 #[must_use]
 pub fn all_rows(content: ContentId) -> KeyRange {
@@ -217,7 +225,7 @@ pub struct MapWriter<'a> {
     txn: &'a Txn,
     content: ContentId,
     epochs: Epochs,
-    slices: BTreeMap<ChunkRef, i64>,
+    slices: BTreeMap<ChunkRef, SliceChange>,
 }
 
 impl<'a> MapWriter<'a> {
@@ -271,19 +279,17 @@ impl<'a> MapWriter<'a> {
         let kept = self.epochs.keeps(standing.epoch);
         if !kept {
             self.txn.delete(row_key(self.content, segment.offset, standing.epoch));
-            *self.slices.entry(segment.slice.chunk).or_default() -= 1;
+            let Slice { chunk, skip, length } = segment.slice;
+            self.slices.entry(chunk).or_default().count(-1, segment.offset, skip, length);
         }
         if kept || standing.has_older {
-            let tombstone = Bytes::from_static(&[0]);
-            self.txn.put(row_key(self.content, segment.offset, self.epochs.current), tombstone);
+            self.txn.put(row_key(self.content, segment.offset, self.epochs.current), epoch::TOMBSTONE);
         }
     }
 
     fn put_row(&mut self, offset: u64, slice: Slice) {
-        let mut stored = vec![1];
-        stored.extend_from_slice(&slice.encode());
-        self.txn.put(row_key(self.content, offset, self.epochs.current), stored);
-        *self.slices.entry(slice.chunk).or_default() += 1;
+        self.txn.put(row_key(self.content, offset, self.epochs.current), epoch::encode(&slice.encode()));
+        self.slices.entry(slice.chunk).or_default().count(1, offset, slice.skip, slice.length);
     }
 
     /// Settles which chunks are still referred to. Chunks linked in this transaction must be linked before this.

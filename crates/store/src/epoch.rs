@@ -12,8 +12,10 @@ use crate::{
     txn::Txn,
 };
 
-const TOMBSTONE: u8 = 0;
+const DELETED: u8 = 0;
 const VALUE: u8 = 1;
+/// The stored form of "deleted here, older rows remain".
+pub(crate) const TOMBSTONE: Bytes = Bytes::from_static(&[DELETED]);
 
 /// The states of the rows of one owner, as a writer needs to know them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +53,16 @@ pub async fn get(rows: &impl Read, key: &KeyBuilder, epoch: u64) -> Result<Optio
 /// The engine could not read.
 pub async fn put(txn: &Txn, key: &KeyBuilder, epochs: Epochs, value: &[u8]) -> Result<(), StoreError> {
     forget_unneeded(txn, key, epochs).await?;
+    txn.put(key.clone().descending(epochs.current).build(), encode(value));
+    Ok(())
+}
+
+/// The stored form of a value.
+pub(crate) fn encode(value: &[u8]) -> Bytes {
     let mut stored = Vec::with_capacity(value.len() + 1);
     stored.push(VALUE);
     stored.extend_from_slice(value);
-    txn.put(key.clone().descending(epochs.current).build(), stored);
-    Ok(())
+    Bytes::from(stored)
 }
 
 /// Deletes the value at the current epoch; leaves a tombstone when older rows remain.
@@ -66,7 +73,7 @@ pub async fn delete(txn: &Txn, key: &KeyBuilder, epochs: Epochs) -> Result<(), S
     let older_remain = forget_unneeded(txn, key, epochs).await?;
     let row = key.clone().descending(epochs.current).build();
     if older_remain {
-        txn.put(row, Bytes::from_static(&[TOMBSTONE]));
+        txn.put(row, TOMBSTONE);
     } else {
         txn.delete(row);
     }
@@ -107,7 +114,7 @@ pub fn epoch_of(key: &[u8]) -> Result<u64, StoreError> {
 pub fn decode(stored: Bytes) -> Result<Option<Bytes>, StoreError> {
     match stored.first() {
         Some(&VALUE) => Ok(Some(stored.slice(1..))),
-        Some(&TOMBSTONE) if stored.len() == 1 => Ok(None),
+        Some(&DELETED) if stored.len() == 1 => Ok(None),
         _ => Err(StoreError::corrupt("an epoch row of unknown kind")),
     }
 }

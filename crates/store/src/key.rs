@@ -26,6 +26,12 @@ impl KeyBuilder {
         Self(bytes)
     }
 
+    /// The prefix of every key of a space.
+    #[must_use]
+    pub fn space(space: Space) -> Self {
+        Self(vec![space.byte()])
+    }
+
     /// Appends a number, ascending.
     #[must_use]
     pub fn number(mut self, number: u64) -> Self {

@@ -8,6 +8,7 @@
 //! A decision and the write it allows are in one transaction.
 
 mod answer;
+pub mod audit;
 pub mod chunk;
 pub mod clock;
 #[cfg(feature = "conformance")]

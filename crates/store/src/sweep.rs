@@ -1,4 +1,5 @@
-//! The sweeper: frees the chunks of contents that are gone, and ends pins whose time has passed, in bounded steps.
+//! The sweeper: frees the chunks of contents that are gone, ends pins whose time has passed, and repacks chunks of which
+//! little is used, in bounded steps.
 //!
 //! Its state is in rows, so a crash repeats at most one step; every step is harmless when repeated, also by another
 //! sweeper at the same time.
@@ -20,6 +21,9 @@ use crate::{
 /// Contents looked at, and chunks freed in one transaction, in a step.
 const BATCH: usize = 256;
 
+/// Chunks repacked in a step: each is read and written.
+const REPACKED: usize = 8;
+
 /// The sweeper's transactions belong to no unit of a service.
 const UNIT: UnitId = UnitId::new(0);
 
@@ -32,6 +36,8 @@ pub struct Progress {
     pub held: usize,
     /// Pins that ended because their time had passed.
     pub expired_pins: usize,
+    /// Chunks of which only the used part was kept.
+    pub repacked: usize,
     /// True when another step would find something to do.
     pub more: bool,
 }
@@ -45,8 +51,9 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
     let snapshot = store.snapshot();
     let overdue = snapshot.scan(content::pin_deadlines(store.now()), Direction::Ascending).take(BATCH).await?;
     let sweeps = snapshot.scan(content::sweeps(), Direction::Ascending).take(BATCH).await?;
+    let sparse = snapshot.scan(content::sparse_chunks(), Direction::Ascending).take(REPACKED).await?;
     drop(snapshot);
-    progress.more = overdue.len() == BATCH || sweeps.len() == BATCH;
+    progress.more = overdue.len() == BATCH || sweeps.len() == BATCH || sparse.len() == REPACKED;
 
     for row in overdue {
         let (until, source, pin) = content::parse_pin_deadline_key(&row.key)?;
@@ -69,6 +76,10 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
                 progress.more |= sources > 0; // they may have become sweepable
             }
         }
+    }
+    for row in sparse {
+        let (owner, chunk) = content_map::parse_sparse(&row)?;
+        progress.repacked += usize::from(content_map::repack(store, owner, chunk).await?);
     }
     Ok(progress)
 }

@@ -118,10 +118,10 @@ pub async fn a_row_never_crosses_a_cell(subject: Box<dyn Subject>) {
     let length = u64::try_from(bytes.len()).unwrap();
     let start = CELL_BYTES - 5;
     let chunk = write_at(&store, content, start, bytes.clone()).await;
-    assert_eq!(live_chunks(&store).await[&chunk].slices, 4, "5 bytes, two cells, the rest");
+    assert_eq!(live_chunks(&store).await[&chunk].slices.rows, 4, "5 bytes, two cells, the rest");
     assert!(map_bytes(&store, content, start, start + length).await == bytes);
     clear(&store, content, start + 1, start + length - 1).await;
-    assert_eq!(live_chunks(&store).await[&chunk].slices, 2, "the first and the last byte");
+    assert_eq!(live_chunks(&store).await[&chunk].slices.rows, 2, "the first and the last byte");
     clear(&store, content, 0, start + length).await;
     assert!(live_chunks(&store).await.is_empty());
     assert_eq!(count_rows(&store, content).await, 0);

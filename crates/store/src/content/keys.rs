@@ -7,23 +7,26 @@ use super::{KeyBuilder, KeyParser, KeyRange, Space};
 use crate::{chunk::ChunkRef, error::StoreError};
 
 /// A live chunk, by its present place.
-const CHUNK: u8 = 0x01;
+pub(crate) const CHUNK: u8 = 0x01;
 /// Where a moved chunk is now, by its first place.
-const FORWARD: u8 = 0x02;
+pub(crate) const FORWARD: u8 = 0x02;
 /// `(source, user)`: the user needs the source's chunks.
-const EDGE: u8 = 0x03;
+pub(crate) const EDGE: u8 = 0x03;
 /// `(user, source)`: the same edge, found from the other end.
-const USE: u8 = 0x04;
+pub(crate) const USE: u8 = 0x04;
 /// `(source, pin)`: a copy is reading the source.
-const PIN: u8 = 0x05;
+pub(crate) const PIN: u8 = 0x05;
 /// `(deadline, source, pin)`: when a pin ends by itself.
-const PIN_DEADLINE: u8 = 0x06;
+pub(crate) const PIN_DEADLINE: u8 = 0x06;
 /// A content that is gone but still used.
-const RELEASED: u8 = 0x07;
+pub(crate) const RELEASED: u8 = 0x07;
 /// A content that is gone and being swept.
 pub(crate) const SWEEP: u8 = 0x08;
 /// The guard between users and the sweep of a content. Never a row.
 const GUARD: u8 = 0x09;
+
+/// `(owner, chunk)`: a map uses less than half of the chunk.
+pub(crate) const SPARSE: u8 = 0x0A;
 
 fn key(kind: u8) -> KeyBuilder {
     KeyBuilder::new(Space::Store, kind)
@@ -46,10 +49,7 @@ pub fn chunks_of_extent(extent: u64) -> KeyRange {
 /// # Errors
 /// The key is not that of a chunk's row.
 pub fn parse_chunk_key(bytes: &[u8]) -> Result<(u64, u64), StoreError> {
-    let mut parser = KeyParser::new(bytes, Space::Store, CHUNK)?;
-    let place = (parser.number()?, parser.number()?);
-    parser.end()?;
-    Ok(place)
+    parse_pair_key(bytes, CHUNK)
 }
 
 /// The row that says where a moved chunk is now.
@@ -75,11 +75,7 @@ pub(super) fn uses_of(user: ContentId) -> KeyRange {
 }
 
 pub(super) fn parse_use_key(bytes: &[u8]) -> Result<ContentId, StoreError> {
-    let mut parser = KeyParser::new(bytes, Space::Store, USE)?;
-    parser.number()?;
-    let source = ContentId::new(parser.number()?);
-    parser.end()?;
-    Ok(source)
+    parse_pair_key(bytes, USE).map(|(_, source)| ContentId::new(source))
 }
 
 pub(super) fn pin_key(source: ContentId, pin: u64) -> Bytes {
@@ -120,4 +116,29 @@ pub(crate) fn sweeps() -> KeyRange {
 
 pub(super) fn guard(content: ContentId) -> Bytes {
     key(GUARD).number(content.number()).build()
+}
+
+pub(crate) fn sparse_key(owner: ContentId, chunk: ChunkRef) -> Bytes {
+    key(SPARSE).number(owner.number()).number(chunk.extent).number(chunk.offset).build()
+}
+
+pub(crate) fn sparse_chunks() -> KeyRange {
+    key(SPARSE).range()
+}
+
+pub(crate) fn parse_sparse_key(bytes: &[u8]) -> Result<ContentId, StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::Store, SPARSE)?;
+    let owner = ContentId::new(parser.number()?);
+    parser.number()?;
+    parser.number()?;
+    parser.end()?;
+    Ok(owner)
+}
+
+/// The two numbers of a key that is made of two.
+pub(crate) fn parse_pair_key(bytes: &[u8], kind: u8) -> Result<(u64, u64), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::Store, kind)?;
+    let pair = (parser.number()?, parser.number()?);
+    parser.end()?;
+    Ok(pair)
 }

@@ -17,13 +17,26 @@ pub struct ChunkRecord {
     pub owner: ContentId,
     /// Its name: first place, length, checksum.
     pub chunk: ChunkRef,
-    /// Rows of a content map that refer to it; zero for chunks outside maps.
-    pub slices: u64,
+    /// The rows of a content map that refer to it; none for chunks outside maps.
+    pub slices: Slices,
+}
+
+/// The rows of a content map that refer to one chunk. Old epochs count too, so the bytes are an upper bound of what is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slices {
+    /// How many rows.
+    pub rows: u64,
+    /// The sum of their lengths.
+    pub bytes: u64,
+    /// Where in the content the chunk was first written: its rows are found from there on.
+    pub offset: u64,
 }
 
 impl ChunkRecord {
     pub(super) fn encode(&self) -> Bytes {
-        self.chunk.write(Writer::new(CHUNK_FORMAT).number(self.owner.number())).number(self.slices).build()
+        let Slices { rows, bytes, offset } = self.slices;
+        let writer = self.chunk.write(Writer::new(CHUNK_FORMAT).number(self.owner.number()));
+        writer.number(rows).number(bytes).number(offset).build()
     }
 
     /// Reads the stored form.
@@ -34,7 +47,7 @@ impl ChunkRecord {
         let mut reader = Reader::new("a chunk's row", record, CHUNK_FORMAT)?;
         let owner = ContentId::new(reader.number()?);
         let chunk = ChunkRef::read(&mut reader)?;
-        let slices = reader.number()?;
+        let slices = Slices { rows: reader.number()?, bytes: reader.number()?, offset: reader.number()? };
         reader.end()?;
         Ok(Self { owner, chunk, slices })
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use types::ContentId;
 
-use super::{BTreeMap, ChunkRef, Slice, all_rows, guard, parse_key, range_key};
+use super::{BTreeMap, ChunkRef, Slice, SliceChange, all_rows, guard, parse_key, range_key};
 use crate::{
     content, epoch,
     error::StoreError,
@@ -66,7 +66,7 @@ pub async fn remove_all(txn: &Txn, content: ContentId, limit: usize) -> Result<b
 struct Removal<'a> {
     txn: &'a Txn,
     content: ContentId,
-    slices: BTreeMap<ChunkRef, i64>,
+    slices: BTreeMap<ChunkRef, SliceChange>,
 }
 
 impl<'a> Removal<'a> {
@@ -76,7 +76,9 @@ impl<'a> Removal<'a> {
 
     fn row(&mut self, key: Bytes, value: Bytes) -> Result<(), StoreError> {
         if let Some(stored) = epoch::decode(value)? {
-            *self.slices.entry(Slice::decode(&stored)?.chunk).or_default() -= 1;
+            let (offset, _) = parse_key(&key)?;
+            let Slice { chunk, skip, length } = Slice::decode(&stored)?;
+            self.slices.entry(chunk).or_default().count(-1, offset, skip, length);
         }
         self.txn.delete(key);
         Ok(())

@@ -223,7 +223,7 @@ impl MapModel {
             *referred.entry(slice.chunk).or_default() += 1;
         }
         let live = live_chunks(store).await.into_values().filter(|record| record.owner == self.content);
-        let live: BTreeMap<ChunkRef, u64> = live.map(|record| (record.chunk, record.slices)).collect();
+        let live: BTreeMap<ChunkRef, u64> = live.map(|record| (record.chunk, record.slices.rows)).collect();
         assert_eq!(live, referred, "a chunk is live exactly while a row refers to it");
     }
 

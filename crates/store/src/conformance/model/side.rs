@@ -316,7 +316,7 @@ async fn look_at_everything(store: &Store) -> String {
     let mut chunks: Vec<_> = live_chunks(store)
         .await
         .into_values()
-        .map(|record| (record.owner, record.chunk.length, record.chunk.crc64, record.slices))
+        .map(|record| (record.owner, record.chunk.length, record.chunk.crc64, record.slices.rows))
         .collect();
     chunks.sort_unstable();
     writeln!(seen, "{chunks:?}").unwrap();
