@@ -146,7 +146,7 @@ fn recover(
         state.memtable_bytes = memtable_bytes;
         state.live_changed = changed;
     }
-    let source = SegmentSource::new(Arc::clone(&disk), recovered.next_segment, options.background)?;
+    let source = SegmentSource::new(Arc::clone(&disk), recovered.next_segment, &options)?;
     let mut log = LogWriter::new(source, recovered.last_frame, last_sequence, recovered.sealed);
     // The first frame of every run: it makes the ids that this run gives out safe, and proves the frames before it.
     log.mark(clock.now(), ids.limit())?;

@@ -19,6 +19,8 @@ pub struct Options {
     pub memtable_bytes: u64,
     /// Blocks of tables kept in memory.
     pub cache_bytes: u64,
+    /// Segments of the log grow to this.
+    pub log_segment_bytes: u64,
     /// Free space below which writes that grow are refused.
     pub reserve_bytes: u64,
     /// Threads that flush, compact and prepare. Without them, tests drive each step and every disk call repeats.
@@ -31,6 +33,7 @@ impl Default for Options {
             durability: Durability::Sync,
             memtable_bytes: 16 * 1024 * 1024,
             cache_bytes: 8 * 1024 * 1024,
+            log_segment_bytes: 64 * 1024 * 1024,
             reserve_bytes: 256 * 1024 * 1024,
             background: true,
         }

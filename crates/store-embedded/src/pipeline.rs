@@ -102,11 +102,11 @@ fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>) -> Result<()
             shared.progress.synced(last.0);
         }
         shared.views.publish_durable(last.0 + 1);
-        shared.waiters.wake(last.0 + 1);
         for event in events {
             // Nobody listens: nobody is told.
             let _unheard = shared.events.send(event);
         }
+        shared.waiters.wake(last.0 + 1);
     }
     Ok(())
 }

@@ -102,6 +102,7 @@ pub trait Engine: Send + Sync + 'static {
     /// The disk is full or the engine is poisoned.
     fn write_chunk(&self, expected_length: Option<u64>) -> Result<Box<dyn ChunkWriter>, StoreError>;
 
-    /// Opens a chunk for reading. It stays readable until the source is dropped, also if it is freed meanwhile.
+    /// Opens a chunk for reading. It stays readable until the source is dropped, also if it is freed meanwhile. A chunk
+    /// that was freed can be opened until its space is given back, which is not before every view that saw it is gone.
     fn open_chunk(&self, chunk: ChunkRef) -> BoxFuture<'_, Result<Box<dyn ChunkSource>, StoreError>>;
 }

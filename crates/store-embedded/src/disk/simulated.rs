@@ -305,8 +305,14 @@ impl DiskFile for SimulatedFile {
 
     fn sync(&self) -> io::Result<()> {
         self.with(true, |file| {
-            file.durable.clone_from(&file.bytes);
-            file.unsynced.clear();
+            file.durable.resize(file.bytes.len(), 0);
+            for sector in std::mem::take(&mut file.unsynced) {
+                let start = usize::try_from(sector * SECTOR_BYTES).unwrap_or(usize::MAX);
+                let end = (start + usize::try_from(SECTOR_BYTES).unwrap_or(0)).min(file.bytes.len());
+                if let (Some(to), Some(from)) = (file.durable.get_mut(start..end), file.bytes.get(start..end)) {
+                    to.copy_from_slice(from);
+                }
+            }
         })
     }
 

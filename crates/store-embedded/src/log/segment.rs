@@ -10,13 +10,14 @@ use std::{
     thread::JoinHandle,
 };
 
-use crate::disk::{Disk, DiskFile};
+use crate::{
+    disk::{Disk, DiskFile},
+    options::Options,
+};
 
 /// Where segments live.
 pub(crate) const DIRECTORY: &str = "log";
 const FIRST_BYTES: u64 = 4 * 1024 * 1024;
-/// Segments grow to this.
-pub(crate) const FULL_BYTES: u64 = 64 * 1024 * 1024;
 const SPARES: usize = 2;
 
 pub(crate) fn file_name(number: u64) -> String {
@@ -46,6 +47,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     background: bool,
+    full_bytes: u64,
 }
 
 struct State {
@@ -61,16 +63,19 @@ struct State {
 
 impl SegmentSource {
     /// The next segment has this number. Without `background`, segments are made when they are asked for.
-    pub(crate) fn new(disk: Arc<dyn Disk>, next_number: u64, background: bool) -> io::Result<Self> {
+    pub(crate) fn new(disk: Arc<dyn Disk>, next_number: u64, options: &Options) -> io::Result<Self> {
+        let (background, full_bytes) = (options.background, options.log_segment_bytes);
+        let first_bytes = FIRST_BYTES.min(full_bytes);
         let state = State {
             next_number,
-            next_bytes: FIRST_BYTES,
+            next_bytes: first_bytes,
             ready: None,
             wanted_bytes: 0,
             spares: Vec::new(),
             closing: false,
         };
-        let shared = Arc::new(Shared { disk, state: Mutex::new(state), changed: Condvar::new(), background });
+        let shared =
+            Arc::new(Shared { disk, state: Mutex::new(state), changed: Condvar::new(), background, full_bytes });
         let thread = if background {
             let shared = Arc::clone(&shared);
             Some(std::thread::Builder::new().name("lazuli-segment".into()).spawn(move || shared.prepare_ahead())?)
@@ -84,7 +89,7 @@ impl SegmentSource {
     pub(crate) fn take(&self, frame_bytes: u64) -> io::Result<Segment> {
         let mut state = self.shared.state();
         if !self.shared.background {
-            let (number, size) = state.reserve(frame_bytes);
+            let (number, size) = state.reserve(frame_bytes, self.shared.full_bytes);
             drop(state);
             return create(&*self.shared.disk, number, size);
         }
@@ -107,7 +112,7 @@ impl SegmentSource {
     /// Takes back a segment whose rows are in the index.
     pub(crate) fn give_back(&self, number: u64, size: u64) -> io::Result<()> {
         let mut state = self.shared.state();
-        if self.shared.background && size == FULL_BYTES && state.spares.len() < SPARES {
+        if self.shared.background && size == self.shared.full_bytes && state.spares.len() < SPARES {
             state.spares.push((number, size));
             return Ok(());
         }
@@ -127,10 +132,10 @@ impl Drop for SegmentSource {
 }
 
 impl State {
-    fn reserve(&mut self, frame_bytes: u64) -> (u64, u64) {
+    fn reserve(&mut self, frame_bytes: u64, full_bytes: u64) -> (u64, u64) {
         let reserved = (self.next_number, self.next_bytes.max(frame_bytes));
         self.next_number += 1;
-        self.next_bytes = (self.next_bytes * 2).min(FULL_BYTES);
+        self.next_bytes = (self.next_bytes * 2).min(full_bytes);
         reserved
     }
 }
@@ -148,8 +153,8 @@ impl Shared {
                 continue;
             }
             let wanted = std::mem::take(&mut state.wanted_bytes);
-            let (number, size) = state.reserve(wanted);
-            let spare = if size == FULL_BYTES { state.spares.pop() } else { None };
+            let (number, size) = state.reserve(wanted, self.full_bytes);
+            let spare = if size == self.full_bytes { state.spares.pop() } else { None };
             drop(state);
             let made = match spare {
                 Some((used, size)) => reuse(&*self.disk, used, number, size),

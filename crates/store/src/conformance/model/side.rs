@@ -19,7 +19,6 @@ use crate::{
     chunk::ChunkRef,
     conformance::{Subject, maps::MapModel, random::Random, support::*},
     content::{self, Holdings, PinGuard},
-    error::StoreError,
     event::Event,
     key::{KeyBuilder, KeyRange},
     read::{Direction, Read, Row, Snapshot},
@@ -287,11 +286,10 @@ async fn release(store: &Store, content: ContentId, chunk: ChunkRef) {
 }
 
 async fn read_chunk(store: &Store, known: &Known, start: u64, length: usize) -> String {
-    let source = match store.open_chunk(known.chunk).await {
-        Ok(source) => source,
-        Err(StoreError::ChunkGone(_)) => return "gone".into(),
-        Err(error) => panic!("opening {}: {error}", known.chunk),
-    };
+    if !is_live(store, known.chunk).await {
+        return "gone".into();
+    }
+    let source = store.open_chunk(known.chunk).await.unwrap();
     let start = usize::try_from(start).unwrap().min(known.bytes.len());
     let length = length.min(known.bytes.len() - start);
     let place = u64::try_from(start).unwrap();
