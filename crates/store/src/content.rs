@@ -33,6 +33,9 @@ pub(crate) use keys::{
     sweep_key, sweeps,
 };
 
+/// The owner of chunks that an engine keeps for itself, such as spilled values. No content has this id.
+pub const ENGINE: ContentId = ContentId::new(0);
+
 /// Links a finished chunk to its owner. The chunk is live once this transaction commits.
 pub fn link(txn: &Txn, pending: &PendingChunk, owner: ContentId) {
     let chunk = pending.reference();

@@ -162,12 +162,12 @@ pub async fn is_live(store: &Store, chunk: ChunkRef) -> bool {
     live
 }
 
-/// The rows of all live chunks.
+/// The rows of all live chunks but those that the engine keeps for itself.
 pub async fn live_chunks(store: &Store) -> BTreeMap<ChunkRef, ChunkRecord> {
     let range = KeyRange::between(content::chunk_key(0, 0), content::chunk_key(u64::MAX, u64::MAX));
     let found = rows(&store.snapshot(), range, Direction::Ascending).await;
     let records = found.iter().map(|row| ChunkRecord::decode(&row.value).unwrap());
-    records.map(|record| (record.chunk, record)).collect()
+    records.filter(|record| record.owner != content::ENGINE).map(|record| (record.chunk, record)).collect()
 }
 
 /// Sweeps until nothing is left to do; returns what was held back in the last step.
