@@ -14,7 +14,7 @@ use store::{
     engine::{Commit, Engine, Horizon, Sequence, SequenceError, View},
     limits,
 };
-use types::{ContentId, Timestamp};
+use types::Timestamp;
 
 use crate::{
     checkpointer::{self, Upkeep},
@@ -31,8 +31,6 @@ use crate::{
 const SPILL_RIDE_BYTES: usize = 1024 * 1024;
 /// Bytes of small chunks that one commit may carry.
 const RIDES_BYTES: usize = 16 * 1024 * 1024;
-/// The engine itself owns the chunks of spilled values.
-pub(crate) const SPILL_OWNER: ContentId = ContentId::new(0);
 
 /// One machine's storage engine.
 pub struct EmbeddedEngine {
@@ -173,7 +171,7 @@ impl EmbeddedEngine {
                     holds.push(spilled.hold);
                     commit.live_bytes.push((spilled.chunk.extent, content::stored_bytes(spilled.chunk.length)));
                     commit.rides.extend(spilled.ride.map(|bytes| Ride { chunk: spilled.chunk, bytes }));
-                    let (key, row) = content::chunk_row(spilled.chunk, SPILL_OWNER);
+                    let (key, row) = content::chunk_row(spilled.chunk, content::ENGINE);
                     stored.push((key, Some(Value::Inline(row))));
                     Some(Value::Spilled(spilled.chunk))
                 }

@@ -6,6 +6,7 @@
 //! **Invariants.** Nothing is acknowledged before it is durable. After a failed sync nothing is written any more.
 //! No name from a client becomes a path.
 
+mod check;
 mod checkpoint;
 mod checkpointer;
 pub mod disk;
@@ -23,6 +24,7 @@ mod sequencer;
 mod shared;
 mod views;
 
+pub use check::{CheckProgress, CheckReport};
 pub use engine::EmbeddedEngine;
 pub use metrics::MetricsSnapshot;
 pub use open::{FORMAT, OpenError, Recovery};

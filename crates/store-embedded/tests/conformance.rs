@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use store::{BoxFuture, Store, conformance::Subject};
+use store::{
+    BoxFuture, Store,
+    conformance::{Restartable, Subject, model},
+};
 use store_embedded::{EmbeddedEngine, Options};
+use store_memory::MemoryEngine;
 use tempfile::TempDir;
 
 struct Embedded {
@@ -44,3 +48,12 @@ async fn fresh() -> Box<dyn Subject> {
 }
 
 store::conformance_tests!(fresh);
+
+async fn reference() -> Box<dyn Subject> {
+    Restartable::boxed(MemoryEngine::default(), MemoryEngine::store, MemoryEngine::restart)
+}
+
+#[test]
+fn random_histories_match_the_reference_engine() {
+    model::run(model::Plan::from_env(20_000, 1), fresh, reference);
+}
