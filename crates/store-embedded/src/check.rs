@@ -111,7 +111,7 @@ impl EmbeddedEngine {
                 Err(error) => return Err(error),
             }
             report.rows += 1;
-            if report.rows % 4096 == 0 {
+            if report.rows.is_multiple_of(4096) {
                 progress(report.rows);
             }
         }

@@ -123,10 +123,16 @@ impl EmbeddedEngine {
         Ok(())
     }
 
-    /// What the engine counted since it was opened.
+    /// What the engine counted since it was opened, and how large it is.
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
-        self.shared.metrics.snapshot()
+        let live_bytes = self.shared.sequencer.lock().live.values().sum::<i64>();
+        MetricsSnapshot {
+            index_bytes: self.shared.index.bytes(),
+            live_chunk_bytes: u64::try_from(live_bytes).unwrap_or_default(),
+            extents: self.shared.extents.ids().len(),
+            ..self.shared.metrics.snapshot()
+        }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -134,11 +134,6 @@ impl Index {
     pub(crate) fn bytes(&self) -> u64 {
         self.tree.disk_space()
     }
-
-    /// About how many rows there are, counting old versions.
-    pub(crate) fn approximate_rows(&self) -> usize {
-        self.tree.approximate_len()
-    }
 }
 
 fn failed(error: lsm_tree::Error) -> StoreError {

@@ -6,9 +6,11 @@
 //! **Invariants.** Nothing is acknowledged before it is durable. After a failed sync nothing is written any more.
 //! No name from a client becomes a path.
 
+mod backup;
 mod check;
 mod checkpoint;
 mod checkpointer;
+mod collect;
 pub mod disk;
 mod engine;
 mod extent;
@@ -20,12 +22,16 @@ mod metrics;
 mod open;
 mod options;
 mod pipeline;
+mod scrub;
 mod sequencer;
 mod shared;
 mod views;
 
+pub use backup::{CopyProgress, restore};
 pub use check::{CheckProgress, CheckReport};
+pub use collect::Collected;
 pub use engine::EmbeddedEngine;
 pub use metrics::MetricsSnapshot;
 pub use open::{FORMAT, OpenError, Recovery};
 pub use options::{Durability, Options};
+pub use scrub::{ScrubCursor, Scrubbed};

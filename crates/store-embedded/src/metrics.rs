@@ -28,6 +28,12 @@ pub struct MetricsSnapshot {
     pub sync_time: Duration,
     /// Bytes written to the log.
     pub log_bytes: u64,
+    /// Bytes of the index's tables.
+    pub index_bytes: u64,
+    /// Bytes of live chunks.
+    pub live_chunk_bytes: u64,
+    /// Extent files.
+    pub extents: usize,
 }
 
 impl Metrics {
@@ -51,6 +57,7 @@ impl Metrics {
             syncs: read(&self.syncs),
             sync_time: Duration::from_nanos(read(&self.sync_nanos)),
             log_bytes: read(&self.log_bytes),
+            ..MetricsSnapshot::default()
         }
     }
 }

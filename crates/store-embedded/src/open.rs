@@ -27,7 +27,7 @@ use crate::{
 
 /// The format this build writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
-const VERSION_FILE: &str = "VERSION";
+pub(crate) const VERSION_FILE: &str = "VERSION";
 const IO_THREADS: usize = 4;
 
 /// Why a data directory could not be opened.
@@ -180,7 +180,7 @@ fn recover(
     Ok(Opened { shared, log, lock })
 }
 
-fn check_format(disk: &dyn Disk) -> Result<(), OpenError> {
+pub(crate) fn check_format(disk: &dyn Disk) -> Result<(), OpenError> {
     match disk.open(VERSION_FILE) {
         Ok(file) => {
             let mut bytes = [0; 64];

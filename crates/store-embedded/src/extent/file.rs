@@ -83,12 +83,17 @@ impl PlacedChunk {
         Ok(Some(stored.freeze()))
     }
 
+    /// Reads and verifies one block, waiting for the device if need be.
+    pub(crate) fn read_block(&self, place: BlockPlace) -> Result<Bytes, StoreError> {
+        Ok(self.block(place, false)?.unwrap_or_default())
+    }
+
     /// All bytes, for chunks that fit into memory.
     pub(crate) fn read_whole(&self) -> Result<Bytes, StoreError> {
         let mut whole = BytesMut::new();
         let mut offset = 0;
         while let Some(place) = block_at(self.chunk.length, offset) {
-            let block = self.block(place, false)?.unwrap_or_default();
+            let block = self.read_block(place)?;
             offset += u64::try_from(block.len()).unwrap_or(u64::MAX);
             if place.number == 0 && offset == self.chunk.length {
                 return Ok(block);
@@ -103,7 +108,7 @@ impl PlacedChunk {
         let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc64Nvme);
         let mut offset = 0;
         while let Some(place) = block_at(self.chunk.length, offset) {
-            let block = self.block(place, false)?.unwrap_or_default();
+            let block = self.read_block(place)?;
             offset += u64::try_from(block.len()).unwrap_or(u64::MAX);
             digest.update(&block);
         }
@@ -134,10 +139,10 @@ impl ChunkSource for Source {
             Err(error) => Answer::now(Err(error)),
             Ok(None) => {
                 let placed = self.placed.clone();
-                let reading = self.pool.run(move || placed.block(place, false));
+                let reading = self.pool.run(move || placed.read_block(place));
                 Answer::Later(Box::pin(async move {
                     let block = reading.wait().await??;
-                    Ok(part(block.unwrap_or_default()))
+                    Ok(part(block))
                 }))
             }
         }

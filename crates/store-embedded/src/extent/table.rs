@@ -43,6 +43,8 @@ struct State {
     directory_dirty: bool,
     /// Extents to delete once no view is older than the sequence.
     retired: Vec<(u64, u64)>,
+    /// Copies under way that need every file to stay.
+    holds: usize,
 }
 
 impl Extents {
@@ -197,6 +199,9 @@ impl Extents {
     /// Deletes the retired extents that no view can reach. What is open stays readable.
     pub(crate) fn delete_retired(&self, watermark: u64) -> io::Result<usize> {
         let mut state = self.state();
+        if state.holds > 0 {
+            return Ok(0);
+        }
         let (ready, waiting) = state.retired.iter().partition(|(_, sequence)| *sequence < watermark);
         state.retired = waiting;
         let ready: Vec<(u64, u64)> = ready;
@@ -209,6 +214,12 @@ impl Extents {
         Ok(ready.len())
     }
 
+    /// No extent is deleted until this is dropped.
+    pub(crate) fn hold_deletions(&self) -> DeletionHold<'_> {
+        self.state().holds += 1;
+        DeletionHold(self)
+    }
+
     /// Takes an extent out of use for new chunks, so that it can be emptied. False while somebody writes to it.
     pub(crate) fn seal(&self, id: u64) -> bool {
         let mut state = self.state();
@@ -217,6 +228,15 @@ impl Extents {
             state.small = None;
         }
         state.is_quiet(id)
+    }
+}
+
+/// Keeps every extent file where it is.
+pub(crate) struct DeletionHold<'a>(&'a Extents);
+
+impl Drop for DeletionHold<'_> {
+    fn drop(&mut self) {
+        self.0.state().holds -= 1;
     }
 }
 

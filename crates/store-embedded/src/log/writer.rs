@@ -162,10 +162,4 @@ impl LogWriter {
             }
         }
     }
-
-    /// Bytes of all segments that are still needed.
-    pub(crate) fn bytes(&self) -> u64 {
-        let open = self.current.as_ref().map_or(0, |open| open.segment.size);
-        self.sealed.iter().map(|sealed| sealed.size).sum::<u64>() + open
-    }
 }
