@@ -17,15 +17,15 @@
 //! | [`share_mode`], [`range_lock`], [`oplock`], [`delete_pending`] | what open files allow each other |
 //! | [`rest_open`] | a REST operation on a file as a momentary open |
 
-//TODO pub mod append_condition;
-//TODO pub mod conditions;
+pub mod append_condition;
+pub mod conditions;
 //TODO pub mod delete_pending;
-//TODO pub mod gate;
+pub mod gate;
 pub mod lease;
 //TODO pub mod oplock;
 //TODO pub mod range_lock;
 //TODO pub mod rest_open;
-//TODO pub mod sequence_number;
+pub mod sequence_number;
 //TODO pub mod share_mode;
 //TODO pub mod table_etag;
 //TODO pub mod tag_condition;
