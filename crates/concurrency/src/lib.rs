@@ -27,9 +27,9 @@ pub mod lease;
 //TODO pub mod rest_open;
 pub mod sequence_number;
 //TODO pub mod share_mode;
-//TODO pub mod table_etag;
-//TODO pub mod tag_condition;
-//TODO pub mod visibility;
+pub mod table_etag;
+pub mod tag_condition;
+pub mod visibility;
 
 #[cfg(test)]
 mod table_test;
