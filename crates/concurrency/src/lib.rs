@@ -19,14 +19,14 @@
 
 pub mod append_condition;
 pub mod conditions;
-//TODO pub mod delete_pending;
+pub mod delete_pending;
 pub mod gate;
 pub mod lease;
-//TODO pub mod oplock;
-//TODO pub mod range_lock;
+pub mod oplock;
+pub mod range_lock;
 //TODO pub mod rest_open;
 pub mod sequence_number;
-//TODO pub mod share_mode;
+pub mod share_mode;
 pub mod table_etag;
 pub mod tag_condition;
 pub mod visibility;
