@@ -22,6 +22,27 @@ pub struct DeleteIntent {
     pub delete_access: bool,
 }
 
+impl DeleteIntent {
+    /// Decides whether a file can be opened with this intent: to delete on close needs delete access, and a file that is
+    /// not read-only. A directory with entries can be opened so; it is kept if they are still there at the close.
+    ///
+    /// # Errors
+    /// A [`MarkRefusal`].
+    ///
+    /// ```
+    /// use concurrency::delete_pending::{DeleteIntent, MarkRefusal};
+    /// let intent = DeleteIntent { delete_on_close: true, delete_access: false };
+    /// assert_eq!(intent.check(false), Err(MarkRefusal::AccessDenied));
+    /// ```
+    pub const fn check(self, read_only: bool) -> Result<(), MarkRefusal> {
+        match (self.delete_on_close, self.delete_access, read_only) {
+            (true, false, _) => Err(MarkRefusal::AccessDenied),
+            (true, true, true) => Err(MarkRefusal::ReadOnly),
+            (true, true, false) | (false, _, _) => Ok(()),
+        }
+    }
+}
+
 /// What stands in the way of a deletion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Obstacles {

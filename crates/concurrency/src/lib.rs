@@ -24,7 +24,7 @@ pub mod gate;
 pub mod lease;
 pub mod oplock;
 pub mod range_lock;
-//TODO pub mod rest_open;
+pub mod rest_open;
 pub mod sequence_number;
 pub mod share_mode;
 pub mod table_etag;

@@ -67,6 +67,19 @@ fn who_may_set_the_disposition() {
 }
 
 #[test]
+fn who_may_open_to_delete_on_close() {
+    for (intent, read_only, refusal) in [
+        (ON_CLOSE, false, None),
+        (ON_CLOSE, true, Some(MarkRefusal::ReadOnly)),
+        (DeleteIntent { delete_access: false, ..ON_CLOSE }, false, Some(MarkRefusal::AccessDenied)),
+        (MAY_DELETE, true, None),
+        (PLAIN, true, None),
+    ] {
+        assert_eq!(intent.check(read_only).err(), refusal, "{intent:?} {read_only}");
+    }
+}
+
+#[test]
 fn a_directory_that_was_filled_meanwhile_stays() {
     let marked = DeleteMark::default().set_disposition(true, MAY_DELETE, FREE).unwrap();
     let filled = Obstacles { not_empty: true, ..FREE };
