@@ -81,6 +81,9 @@ pub enum CloseEffect {
 }
 
 impl DeleteMark {
+    /// No mark.
+    pub const CLEAR: Self = Self { disposition: false, delete_on_close_handles: 0 };
+
     /// An open joins: refused while the deletion is decided; an open with delete-on-close is counted.
     ///
     /// # Errors

@@ -9,7 +9,10 @@
 
 mod state;
 
-pub use state::{AcknowledgeRefusal, BREAK_TIMEOUT, BreakStep, CacheState, REST_BREAK_TIMEOUT, rest_break_deadline};
+pub use state::{
+    AcknowledgeRefusal, BREAK_TIMEOUT, BreakStep, CacheState, ClientCacheFlushDelay, REST_BREAK_TIMEOUT, keep_waiting,
+    rest_break_deadline,
+};
 
 /// What a client may cache: reads (R), writes (W), handles (H), in the combinations that exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

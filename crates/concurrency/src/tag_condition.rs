@@ -71,6 +71,11 @@ impl Comparison<'_> {
     }
 }
 
+/// The tags are not what the condition says (412 ConditionNotMet).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the tag condition is not met")]
+pub struct TagConditionNotMet;
+
 /// One step of the evaluation, operands before their operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step<'a> {
@@ -130,6 +135,14 @@ impl<'a> TagExpression<'a> {
             pending = rest | value;
         }
         pending & 1 == 1
+    }
+
+    /// Decides `x-ms-if-tags` and `x-ms-source-if-tags`: evaluated in addition to every other condition.
+    ///
+    /// # Errors
+    /// [`TagConditionNotMet`].
+    pub fn check<'t>(&self, tag: impl Fn(&str) -> Option<&'t str>) -> Result<(), TagConditionNotMet> {
+        if self.holds(None, tag) { Ok(()) } else { Err(TagConditionNotMet) }
     }
 
     /// The comparisons in the order of the text. In [`Dialect::Find`] all of them must hold, so an index can plan with

@@ -26,6 +26,26 @@ pub fn rest_break_deadline(start: Timestamp, request_timeout: Option<Duration>) 
     start.saturating_add(request_timeout.unwrap_or(REST_BREAK_TIMEOUT).min(REST_BREAK_TIMEOUT))
 }
 
+/// The client did not flush its cache in time (500 ClientCacheFlushDelay).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an SMB client did not flush its cache in time")]
+pub struct ClientCacheFlushDelay;
+
+/// Decides whether a REST operation goes on waiting for a break.
+///
+/// # Errors
+/// [`ClientCacheFlushDelay`] from the deadline on.
+///
+/// ```
+/// use concurrency::oplock::keep_waiting;
+/// use types::Timestamp;
+/// let (start, deadline) = (Timestamp::from_seconds(100), Timestamp::from_seconds(130));
+/// assert!(keep_waiting(start, deadline).is_ok() && keep_waiting(deadline, deadline).is_err());
+/// ```
+pub fn keep_waiting(now: Timestamp, deadline: Timestamp) -> Result<(), ClientCacheFlushDelay> {
+    if now < deadline { Ok(()) } else { Err(ClientCacheFlushDelay) }
+}
+
 /// What one open or lease key holds on a file.
 ///
 /// ```
