@@ -141,6 +141,13 @@ impl<'a> TagExpression<'a> {
     ///
     /// # Errors
     /// [`TagConditionNotMet`].
+    ///
+    /// ```
+    /// use concurrency::tag_condition::{Dialect, TagExpression};
+    /// let condition = TagExpression::parse("Status = 'Done'", Dialect::Condition)?;
+    /// assert!(condition.check(|_| Some("Done")).is_ok() && condition.check(|_| None).is_err());
+    /// # Ok::<(), concurrency::tag_condition::TagExpressionError>(())
+    /// ```
     pub fn check<'t>(&self, tag: impl Fn(&str) -> Option<&'t str>) -> Result<(), TagConditionNotMet> {
         if self.holds(None, tag) { Ok(()) } else { Err(TagConditionNotMet) }
     }

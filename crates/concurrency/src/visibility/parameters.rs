@@ -64,6 +64,12 @@ pub enum ParameterRefusal {
 }
 
 /// A visibility timeout that its operation allows.
+///
+/// ```
+/// use concurrency::visibility::VisibilityTimeout;
+/// assert!(VisibilityTimeout::for_get(None).is_ok_and(|timeout| timeout.seconds() == 30));
+/// assert!(VisibilityTimeout::for_get(Some(0)).is_err() && VisibilityTimeout::for_update(Some(0)).is_ok());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VisibilityTimeout(u32);
 
