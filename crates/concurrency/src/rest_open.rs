@@ -36,7 +36,7 @@ pub enum RestOperation {
     PutRange,
     /// Create File over an existing one.
     CreateFile,
-    /// Delete File.
+    /// Delete File, and Delete Directory with the handles of the directory.
     DeleteFile,
     /// Lease File, acquire.
     LeaseFile,

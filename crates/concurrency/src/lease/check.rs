@@ -10,15 +10,17 @@ use super::{Grant, Leasable, Lease, LeaseId, LeaseRecord};
 /// How an operation on the data uses the leased resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseUse {
-    /// Reads, and takes snapshots: no id needed, an id that is sent must hold the lease.
+    /// Reads, and takes snapshots: no id needed, an id that is sent must hold the lease. All Get operations, Query,
+    /// Snapshot Blob.
     Read,
-    /// Writes content, properties or metadata.
+    /// Writes content, properties or metadata: Put Blob, Put Block, Put Block List, Append Block, Put Page, Create File,
+    /// Put Range, Rename, Abort Copy, and the Set operations that are not named below.
     Write,
-    /// Writes what lies beside the content (tags, tier): an ended lease stays as it is.
+    /// Writes what lies beside the content, Set Blob Tags and Set Blob Tier: an ended lease stays as it is.
     Annotate,
     /// Deletes the resource and its lease with it.
     Delete,
-    /// Writes by a copy that may go on after the answer: a lease on the destination must be infinite.
+    /// Is the destination of a copy, which may go on after the answer: a lease must be infinite.
     CopyInto,
 }
 
