@@ -34,17 +34,17 @@ use types::ContentId;
 
 /// A clock that moves one millisecond with every look, unless somebody moves it.
 #[derive(Clone, Default)]
-pub struct Hands {
-    pub wall_ms: Arc<AtomicU64>,
+pub(crate) struct Hands {
+    pub(crate) wall_ms: Arc<AtomicU64>,
     monotonic_ms: Arc<AtomicU64>,
 }
 
 impl Hands {
-    pub fn at(wall_ms: u64) -> Self {
+    pub(crate) fn at(wall_ms: u64) -> Self {
         Self { wall_ms: Arc::new(AtomicU64::new(wall_ms)), monotonic_ms: Arc::default() }
     }
 
-    pub fn pass(&self, milliseconds: u64) {
+    pub(crate) fn pass(&self, milliseconds: u64) {
         self.wall_ms.fetch_add(milliseconds, Ordering::Relaxed);
         self.monotonic_ms.fetch_add(milliseconds, Ordering::Relaxed);
     }
@@ -61,7 +61,7 @@ impl TimeSource for Hands {
 }
 
 /// Small and without threads of its own upkeep: every step is the test's.
-pub fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options {
         memtable_bytes: 64 * 1024 * 1024,
         cache_bytes: 256 * 1024,
@@ -73,13 +73,13 @@ pub fn options() -> Options {
 }
 
 /// A place for the index's real files, in memory when the machine offers it.
-pub fn index_directory() -> TempDir {
+pub(crate) fn index_directory() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
 
 /// Copies the index's files, so that one crash can be continued in several ways.
-pub fn copy_index(from: &Path) -> TempDir {
+pub(crate) fn copy_index(from: &Path) -> TempDir {
     let to = index_directory();
     copy_tree(from, to.path());
     to
@@ -99,38 +99,38 @@ fn copy_tree(from: &Path, to: &Path) {
 }
 
 /// A number from the environment: longer campaigns are the same tests with larger counts.
-pub fn count(name: &str, usual: u64) -> u64 {
+pub(crate) fn count(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 /// Runs on this thread.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
 /// An open store.
-pub struct Opened {
-    pub engine: Arc<EmbeddedEngine>,
-    pub store: Store,
+pub(crate) struct Opened {
+    pub(crate) engine: Arc<EmbeddedEngine>,
+    pub(crate) store: Store,
 }
 
 impl Opened {
-    pub fn on(disk: impl Disk, index: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn on(disk: impl Disk, index: &Path) -> Result<Self, OpenError> {
         Self::with(disk, index, Hands::at(1_000_000), options())
     }
 
-    pub fn with(disk: impl Disk, index: &Path, hands: Hands, options: Options) -> Result<Self, OpenError> {
+    pub(crate) fn with(disk: impl Disk, index: &Path, hands: Hands, options: Options) -> Result<Self, OpenError> {
         let engine = Arc::new(EmbeddedEngine::open_on(Arc::new(disk), index, hands, options)?);
         let store = Store::new(Arc::<EmbeddedEngine>::clone(&engine));
         Ok(Self { engine, store })
     }
 
-    pub async fn put(&self, name: &str, value: impl Into<Bytes>) -> Result<(), StoreError> {
+    pub(crate) async fn put(&self, name: &str, value: impl Into<Bytes>) -> Result<(), StoreError> {
         self.put_all(&[(name, Some(value.into()))]).await
     }
 
     /// Commits rows; `None` deletes.
-    pub async fn put_all(&self, rows: &[(&str, Option<Bytes>)]) -> Result<(), StoreError> {
+    pub(crate) async fn put_all(&self, rows: &[(&str, Option<Bytes>)]) -> Result<(), StoreError> {
         self.store
             .transact(Scope::unit(UNIT), |txn| async move {
                 for (name, value) in rows {
@@ -145,7 +145,7 @@ impl Opened {
     }
 
     /// Writes a chunk and links it under a name; what was there is freed in the same transaction.
-    pub async fn put_chunk(&self, name: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
+    pub(crate) async fn put_chunk(&self, name: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
         let mut writer = self.store.write_chunk(u64::try_from(bytes.len()).ok())?;
         writer.write(Bytes::from(bytes)).await?;
         let pending = &writer.finish().await?;
@@ -165,7 +165,7 @@ impl Opened {
     }
 
     /// Takes the name away and leaves the chunk to the sweep.
-    pub async fn release(&self, name: &str) -> Result<(), StoreError> {
+    pub(crate) async fn release(&self, name: &str) -> Result<(), StoreError> {
         let name = &chunk_key(name);
         self.store
             .transact(Scope::unit(UNIT).reclaims(), |txn| async move {
@@ -177,13 +177,13 @@ impl Opened {
             .await
     }
 
-    pub async fn sweep(&self) -> Result<(), StoreError> {
+    pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
         while sweep::step(&self.store).await?.more {}
         Ok(())
     }
 
     /// Everything visible: rows by name, and the bytes of the chunks that rows name.
-    pub async fn visible(&self) -> Result<Visible, StoreError> {
+    pub(crate) async fn visible(&self) -> Result<Visible, StoreError> {
         let mut visible = Visible::new();
         for row in self.store.snapshot().scan(everything(), Direction::Ascending).take(usize::MAX).await? {
             let name = String::from_utf8(row.key[2..row.key.len() - 2].to_vec()).unwrap();
@@ -200,26 +200,26 @@ impl Opened {
     }
 
     /// Panics unless a verification of everything is clean.
-    pub async fn must_be_clean(&self, place: &str) {
+    pub(crate) async fn must_be_clean(&self, place: &str) {
         let report = self.engine.check(|_| {}).await.unwrap_or_else(|error| panic!("{place}: check: {error}"));
         assert!(report.is_clean(), "{place}: {:#?}", report.problems);
     }
 
     /// Ends without a clean close, like a process that died.
-    pub fn abandon(self) {
+    pub(crate) fn abandon(self) {
         drop(self);
     }
 
-    pub fn close(self) -> Result<(), StoreError> {
+    pub(crate) fn close(self) -> Result<(), StoreError> {
         self.engine.close()
     }
 }
 
 /// What everybody can see.
-pub type Visible = BTreeMap<String, Bytes>;
+pub(crate) type Visible = BTreeMap<String, Bytes>;
 
 /// The name of a chunk in [`Visible`].
-pub fn chunk_name(name: &str) -> String {
+pub(crate) fn chunk_name(name: &str) -> String {
     format!("{CHUNK_PREFIX}{name}")
 }
 
@@ -235,12 +235,12 @@ fn link_row(owner: ContentId, chunk: ChunkRef) -> Bytes {
     Bytes::from(row)
 }
 
-pub fn parse_link(row: &[u8]) -> (ContentId, ChunkRef) {
+pub(crate) fn parse_link(row: &[u8]) -> (ContentId, ChunkRef) {
     let (owner, chunk) = row.split_first_chunk::<8>().unwrap();
     (ContentId::new(u64::from_le_bytes(*owner)), ChunkRef::decode(chunk.try_into().unwrap()))
 }
 
 /// Bytes that differ everywhere and from those of other seeds.
-pub fn pattern(seed: u64, length: usize) -> Vec<u8> {
+pub(crate) fn pattern(seed: u64, length: usize) -> Vec<u8> {
     store::conformance::random::Random::new(seed).bytes(length)
 }
