@@ -111,7 +111,7 @@ fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>) -> Result<()
     Ok(())
 }
 
-/// Writes a frame. While there is no room for another segment it waits: the commits have their place already, growing
+/// Writes a frame. While there is no room for it, it waits: the commits have their place already, growing
 /// ones are refused meanwhile, and freed space lets it go on.
 fn write(shared: &Shared, log: &mut LogWriter, commits: &[(Sequence, Record)]) -> Result<(), StoreError> {
     loop {
