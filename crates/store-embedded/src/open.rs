@@ -166,7 +166,7 @@ fn recover(
     views.publish_durable(unused);
     let progress = Progress::default();
     progress.set_persisted(meta.sequence);
-    progress.synced(unused);
+    progress.synced(unused - 1);
     log.forget(Sequence(meta.sequence.0));
     let shared = Arc::new(Shared {
         index,
@@ -179,6 +179,7 @@ fn recover(
         events: broadcast::Sender::new(limits::EVENTS),
         waiters: Waiters::default(),
         progress,
+        checkpointing: std::sync::Mutex::default(),
         stall: Stall::default(),
         space: Space::new(options.reserve_bytes),
         metrics: crate::metrics::Metrics::default(),

@@ -56,7 +56,7 @@ fn gather(shared: &Shared, log: &LogWriter) -> Next {
             // Everything sequenced is durable, and nothing can be sequenced while we hold the lock. Numbers that the
             // index took for itself are passed too, so that idle views do not hold on to old versions of it.
             shared.views.publish_durable(shared.index.unused_sequence());
-            shared.progress.synced(shared.index.unused_sequence());
+            shared.progress.synced(shared.index.unused_sequence() - 1);
         }
         if state.closing {
             return Next::Closed;

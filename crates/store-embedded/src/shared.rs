@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) waiters: Waiters,
     pub(crate) progress: Progress,
+    /// Held during a checkpoint: a flush takes every sealed memtable, so none may be sealed that was not waited for.
+    pub(crate) checkpointing: Mutex<()>,
     pub(crate) stall: Stall,
     pub(crate) space: Space,
     pub(crate) metrics: Metrics,
