@@ -189,6 +189,11 @@ impl Progress {
         self.changed.notify_all();
     }
 
+    /// Everything up to this sequence survives.
+    pub(crate) fn synced_sequence(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).synced
+    }
+
     /// Nothing more will be synced.
     pub(crate) fn fail(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failed = true;

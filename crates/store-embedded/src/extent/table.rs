@@ -42,6 +42,8 @@ struct State {
     taken: BTreeSet<u64>,
     /// Extents with unsynced bytes.
     dirty: Vec<Arc<Extent>>,
+    /// Extents with streamed chunks that were finished without a sync.
+    unsynced_streams: Vec<Arc<Extent>>,
     directory_dirty: bool,
     /// Extents to delete once no view is older than the sequence.
     retired: Vec<(u64, u64)>,
@@ -162,9 +164,25 @@ impl Extents {
         }
     }
 
-    /// Remembers that an extent has unsynced bytes.
-    pub(crate) fn note_dirty(&self, extent: &Arc<Extent>) {
-        mark_dirty(&mut self.state(), extent);
+    /// Remembers that a streamed chunk was not synced.
+    pub(crate) fn note_unsynced(&self, extent: &Arc<Extent>) {
+        self.state().unsynced_streams.push(Arc::clone(extent));
+    }
+
+    /// Makes streamed chunks durable that were finished without a sync.
+    pub(crate) fn sync_streams(&self) -> io::Result<()> {
+        let syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = std::mem::take(&mut self.state().unsynced_streams);
+        if streams.is_empty() {
+            return Ok(());
+        }
+        streams.sort_unstable_by_key(|extent| extent.id);
+        streams.dedup_by_key(|extent| extent.id);
+        for extent in streams {
+            extent.file.sync()?;
+        }
+        drop(syncing);
+        self.sync_directory()
     }
 
     /// Makes names of new extents durable.
@@ -183,6 +201,7 @@ impl Extents {
         for extent in dirty {
             extent.sync()?;
         }
+        self.sync_streams()?;
         self.sync_directory()
     }
 
