@@ -136,7 +136,7 @@ fn finish(
     if let Some(id) = echo.client_request_id {
         map.insert(headers::X_MS_CLIENT_REQUEST_ID, id);
     }
-    let mut answer = http::Response::new(Answer { complete: false, body, watch });
+    let mut answer = http::Response::new(Answer { broken: false, body, watch });
     *answer.status_mut() = status;
     *answer.headers_mut() = map;
     answer
@@ -145,7 +145,7 @@ fn finish(
 /// The body of an answer on its way, with the record of its request.
 pub(crate) struct Answer {
     body: ResponseBody,
-    complete: bool,
+    broken: bool,
     watch: Watch,
 }
 
@@ -156,15 +156,13 @@ impl http_body::Body for Answer {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
         let this = self.get_mut();
         this.body.poll_next(cx).map(|next| match next {
-            None => {
-                this.complete = true;
-                None
-            }
+            None => None,
             Some(Ok(bytes)) => {
                 this.watch.bytes_out += u64::try_from(bytes.len()).unwrap_or_default();
                 Some(Ok(Frame::data(bytes)))
             }
             Some(Err(error)) => {
+                this.broken = true;
                 tracing::warn!(request_id = %this.watch.request_id, %error, "an answer was broken off");
                 Some(Err(error))
             }
@@ -182,7 +180,7 @@ impl http_body::Body for Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.watch.complete = self.complete || self.body.remaining() == Some(0);
+        self.watch.complete = !self.broken && self.body.remaining() == Some(0);
     }
 }
 
