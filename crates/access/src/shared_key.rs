@@ -23,7 +23,7 @@ pub struct SignedParts<'a> {
     /// The path as it was sent, still encoded.
     pub raw_path: &'a str,
     /// The query parameters, decoded, in any order.
-    pub query: &'a [(String, String)],
+    pub query: &'a [(&'a str, &'a str)],
     /// All headers: lower-case names, values as sent, in the order they were sent.
     pub headers: &'a [(&'a str, &'a str)],
     /// The service version.
@@ -144,7 +144,7 @@ fn canonical_resource(text: &mut String, account: &str, parts: &SignedParts<'_>)
     text.push_str(account);
     text.push_str(parts.raw_path);
     let mut query: Vec<(String, &str)> =
-        parts.query.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.as_str())).collect();
+        parts.query.iter().map(|(name, value)| (name.to_ascii_lowercase(), *value)).collect();
     query.sort();
     let mut last = None;
     for (name, value) in &query {
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::account::{AccountKey, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 
-    fn parts<'a>(query: &'a [(String, String)], headers: &'a [(&'a str, &'a str)]) -> SignedParts<'a> {
+    fn parts<'a>(query: &'a [(&'a str, &'a str)], headers: &'a [(&'a str, &'a str)]) -> SignedParts<'a> {
         SignedParts {
             method: "PUT",
             raw_path: "/devstoreaccount1/c/b%20c",
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_string_follows_the_documented_order() {
-        let query = [("Restype".into(), "container".into()), ("comp".into(), "b".into()), ("comp".into(), "a".into())];
+        let query = [("Restype", "container"), ("comp", "b"), ("comp", "a")];
         let headers = [
             ("x-ms-version", "2021-12-02"),
             ("content-length", "0"),
