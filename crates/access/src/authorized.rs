@@ -27,6 +27,13 @@ impl Grant {
         Self { account }
     }
 
+    /// A grant without a credential, for tests of the services.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub const fn for_tests(account: UnitId) -> Self {
+        Self::owner(account)
+    }
+
     /// The proof for one operation.
     ///
     /// # Errors
