@@ -40,6 +40,18 @@ pub fn prepare(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Tries to bring something that can be done without. False when every attempt failed.
+pub(crate) fn retried(name: &str, attempt: impl FnMut() -> Result<()>) -> bool {
+    println!("== set-up: {name}");
+    match retry(name, std::thread::sleep, attempt) {
+        Ok(()) => true,
+        Err(error) => {
+            println!("== set-up: {name}: left out: {error:#}");
+            false
+        }
+    }
+}
+
 /// Runs `attempt` until it succeeds, at most [`ATTEMPTS`] times.
 fn retry(name: &str, wait: impl Fn(Duration), mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
     let mut pause = FIRST_WAIT;
