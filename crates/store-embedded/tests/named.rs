@@ -218,7 +218,7 @@ fn a_failed_sync_of_an_extent_poisons_and_loses_nothing() {
     for (name, length) in [("small", 5_000), ("large", 100_000)] {
         let (disk, index) = (SimulatedDisk::new(), index_directory());
         let opened = Opened::on(disk.clone(), index.path()).unwrap();
-        block_on(async {
+        let before = block_on(async {
             fill(&opened).await;
             disk.fail_syncs(Some("extents/"));
             let outcome = opened.put_chunk("new", pattern(9, length)).await;
@@ -233,10 +233,12 @@ fn a_failed_sync_of_an_extent_poisons_and_loses_nothing() {
             expect_poisoned(opened.put("later", "value").await);
             assert_eq!(opened.visible().await.unwrap(), before);
             disk.fail_syncs(None);
-            after_power_failures(&disk, &index, 5, |seed, opened| {
-                assert_eq!(block_on(opened.visible()).unwrap(), before, "{name} seed {seed}");
-                block_on(opened.must_be_clean(name));
-            });
+            assert!(opened.engine.checkpoint().is_err(), "a second try must not succeed");
+            before
+        });
+        after_power_failures(&disk, &index, 5, |seed, opened| {
+            assert_eq!(block_on(opened.visible()).unwrap(), before, "{name} seed {seed}");
+            block_on(opened.must_be_clean(name));
         });
     }
 }
