@@ -41,7 +41,7 @@ fn open(directory: &Path) -> Opened {
 
 /// The rows and the chunk of a step. Every tenth chunk is streamed, the others ride in the log.
 fn values(step: u64) -> (Bytes, Vec<u8>) {
-    (Bytes::from(pattern(step, 300)), pattern(step, if step % 10 == 0 { 100_000 } else { 900 }))
+    (Bytes::from(pattern(step, 300)), pattern(step, if step.is_multiple_of(10) { 100_000 } else { 900 }))
 }
 
 /// Commits until it is killed, and says after each commit that it was told of it.
