@@ -119,6 +119,11 @@ pub(crate) fn run_compactor(shared: &Arc<Shared>, upkeep: &Upkeep) {
 /// Writes the memtable to tables and lets go of the log before it. False when there was nothing to write.
 pub(crate) fn checkpoint(shared: &Shared) -> Result<bool, StoreError> {
     let _alone = shared.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+    // A failed sync of extents forgets which of them were dirty: another try would find nothing to sync and let the log
+    // go, which has the only good copy.
+    if let Some(poisoned @ StoreError::Poisoned(_)) = &shared.sequencer.lock().refusing {
+        return Err(poisoned.clone());
+    }
     let meta = |sequence| Meta { sequence, time: shared.clock.now(), id_limit: shared.ids.limit() };
     let sealed = shared.sequencer.seal(&shared.index, meta);
     let Some(sealed) = sealed.filter(|_| shared.index.sealed_memtables() > 0) else { return Ok(false) };
