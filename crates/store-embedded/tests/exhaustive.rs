@@ -4,6 +4,8 @@
 //! A crash point is a disk call at which the power fails. Points before the last operation belong to the shorter
 //! workload, so each is visited once. `LAZULI_CRASH_SEEDS` raises the fates that unsynced sectors meet at each point.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
 mod support;
 
 use bytes::Bytes;
