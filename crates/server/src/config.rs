@@ -100,8 +100,8 @@ fn read(path: &Path) -> Result<Settings> {
     let text = files::read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
     // The parser draws the place over several lines; one is enough.
     toml::from_str(&text).map_err(|error| {
-        let line =
-            error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.lines().count().max(1));
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
         anyhow::anyhow!("{}, line {line}: {}", path.display(), error.message())
     })
 }

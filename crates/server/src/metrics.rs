@@ -92,15 +92,15 @@ impl Metrics {
         for ((service, operation_name), operation) in &all {
             operation.render_histogram(out, name, &[("service", *service), ("operation", *operation_name)]);
         }
-        let directions: [(&str, &str, fn(&Operation) -> &AtomicU64); 2] = [
-            ("lazuli_request_bytes_total", "Declared bytes of request bodies.", |operation| &operation.bytes_in),
-            ("lazuli_response_bytes_total", "Bytes of answers' bodies.", |operation| &operation.bytes_out),
-        ];
-        for (name, help, read) in directions {
+        for (name, help, outgoing) in [
+            ("lazuli_request_bytes_total", "Declared bytes of request bodies.", false),
+            ("lazuli_response_bytes_total", "Bytes of answers' bodies.", true),
+        ] {
             family(out, name, "counter", help);
             for ((service, operation_name), operation) in &all {
                 let labels = [("service", *service), ("operation", *operation_name)];
-                sample(out, name, &labels, &load(read(operation)).to_string());
+                let bytes = if outgoing { &operation.bytes_out } else { &operation.bytes_in };
+                sample(out, name, &labels, &load(bytes).to_string());
             }
         }
     }
