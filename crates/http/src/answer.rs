@@ -136,7 +136,7 @@ fn finish(
     if let Some(id) = echo.client_request_id {
         map.insert(headers::X_MS_CLIENT_REQUEST_ID, id);
     }
-    let mut answer = http::Response::new(Answer { broken: false, body, watch });
+    let mut answer = http::Response::new(Answer { broken: false, bare: head, body, watch });
     *answer.status_mut() = status;
     *answer.headers_mut() = map;
     answer
@@ -146,6 +146,8 @@ fn finish(
 pub(crate) struct Answer {
     body: ResponseBody,
     broken: bool,
+    /// The headers are the whole answer.
+    bare: bool,
     watch: Watch,
 }
 
@@ -180,7 +182,7 @@ impl http_body::Body for Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.watch.complete = !self.broken && self.body.remaining() == Some(0);
+        self.watch.complete = self.bare || (!self.broken && self.body.remaining() == Some(0));
     }
 }
 

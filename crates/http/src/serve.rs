@@ -58,6 +58,12 @@ impl Shutdown {
         let _stopped_or_sender_gone = self.0.wait_for(|stop| *stop).await;
     }
 
+    /// True from the signal on.
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Waits for the time, but not past the signal. True when it is time to stop.
     pub async fn pause(&mut self, time: Duration) -> bool {
         tokio::time::timeout(time, self.requested()).await.is_ok()

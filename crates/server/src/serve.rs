@@ -1,0 +1,157 @@
+//! `lazuli serve`: from the configuration to listening ports, and from a signal to a clean end.
+//!
+//! The order of the end: stop accepting, finish requests in flight, stop the background work, close the engine.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result};
+use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    task::JoinSet,
+};
+
+use crate::{
+    admin::Admin,
+    banner::{self, Endpoint},
+    cli::ServeArgs,
+    compose::{self, Slot},
+    config::Config,
+    engine::{self, Opened},
+    files::AdminNote,
+    host::ServerHost,
+    listen, logging,
+    metrics::Metrics,
+    randomness::{self, RequestIds},
+    settings::Durability,
+    tls, upkeep,
+};
+
+/// Connections of the admin port.
+const ADMIN_CONNECTIONS: usize = 64;
+/// For what is still blocked when everything has ended, such as a backup that nobody waits for.
+const LEFTOVERS: Duration = Duration::from_secs(5);
+
+/// Runs the server until a signal ends it.
+pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
+    let azurite_accounts = std::env::var("AZURITE_ACCOUNTS").ok();
+    let config = Config::resolve(arguments.settings, arguments.config.as_deref(), azurite_accounts.as_deref())?;
+    logging::start(config.log, config.log_level);
+    let tls = config.tls.as_ref().map(|(certificate, key)| tls::load(certificate, key)).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(config.workers)
+        .thread_name("lazuli-worker")
+        .enable_all()
+        .build()
+        .context("cannot start threads")?;
+    let opened = engine::open(&config.data_dir, config.durability)?;
+    let served = runtime.block_on(serve(&config, &opened, tls));
+    runtime.shutdown_timeout(LEFTOVERS);
+    // Also after a failure: a clean close makes the next start quick.
+    let closed = opened.close();
+    served.and(closed)
+}
+
+async fn serve(config: &Config, opened: &Opened, tls: Option<Arc<dyn Handshake>>) -> Result<()> {
+    let mut signals = Signals::new()?;
+    let (stop, shutdown) = Shutdown::channel();
+    let metrics = Arc::<Metrics>::default();
+    let host = Arc::new(ServerHost {
+        store: opened.store.clone(),
+        ids: RequestIds::new()?,
+        metrics: Arc::clone(&metrics),
+        request_log: config.request_log,
+    });
+
+    let admin = listen::bind(SocketAddr::from(config.admin), "admin").await?;
+    let admin_address = admin.local_addr()?;
+    let token = randomness::token()?;
+    let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
+    let (endpoints, closed) = ports.open_services(config, opened, tls.as_ref()).await?;
+    let note = (config.durability != Durability::Memory)
+        .then(|| AdminNote { address: admin_address, token: token.clone() }.write(&config.data_dir))
+        .transpose()
+        .with_context(|| format!("cannot write into {}", config.data_dir.display()))?;
+    let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
+    let service = Admin {
+        opened: opened.clone(),
+        metrics: Arc::clone(&metrics),
+        token,
+        shutdown: shutdown.clone(),
+        backups: crate::admin::Backups::default(),
+    };
+    ports.open(admin, None, Arc::new(service), limits);
+    ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
+    banner::print(config, &endpoints, &closed, admin_address);
+
+    signals.next().await;
+    tracing::info!("stopping: finishing the requests in flight");
+    drop(note);
+    let _everybody_hears = stop.send(true);
+    let ended = async { while ports.tasks.join_next().await.is_some() {} };
+    tokio::select! {
+        () = ended => {}
+        () = signals.next() => tracing::warn!("a second signal: not waiting for requests in flight"),
+    }
+    Ok(())
+}
+
+/// The ports that are open, one task each.
+struct Ports {
+    host: Arc<ServerHost>,
+    shutdown: Shutdown,
+    tasks: JoinSet<()>,
+}
+
+impl Ports {
+    /// Opens the port of every service that exists; returns their endpoints, and the names of the others.
+    async fn open_services(
+        &mut self,
+        config: &Config,
+        opened: &Opened,
+        tls: Option<&Arc<dyn Handshake>>,
+    ) -> Result<(Vec<Endpoint>, Vec<&'static str>)> {
+        let (mut endpoints, mut closed) = (Vec::new(), Vec::new());
+        let limits = Limits { connections: config.max_connections, ..Limits::default() };
+        for Slot { name, endpoint, port, service } in compose::slots(config.ports, &opened.store, &config.accounts) {
+            let Some(service) = service else {
+                closed.push(name);
+                continue;
+            };
+            let listeners = listen::bind_all(&config.listen, port, name).await?;
+            let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
+            for listener in listeners {
+                self.open(listener, tls.cloned(), Arc::clone(&service), limits);
+            }
+            endpoints.push(Endpoint { name, key: endpoint, addresses });
+        }
+        Ok((endpoints, closed))
+    }
+
+    fn open(&mut self, tcp: TcpListener, tls: Option<Arc<dyn Handshake>>, service: Arc<dyn Service>, limits: Limits) {
+        let host: Arc<dyn Host> = Arc::<ServerHost>::clone(&self.host);
+        let listener = Listener { tcp, tls };
+        self.tasks.spawn(rest::serve(listener, service, host, limits, self.shutdown.clone()));
+    }
+}
+
+/// The signals that end a server.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen to signals");
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
