@@ -34,9 +34,10 @@ class Server:
             stdout=subprocess.PIPE, stderr=None, text=True,
         )
         for line in self.process.stdout:
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/devstoreaccount1", line)
-            if found and "blob" in line.lower():
+            found = re.search(r"BlobEndpoint=http://127\.0\.0\.1:(\d+)/", line)
+            if found:
                 self.port = int(found.group(1))
+            if line.startswith("Ready"):
                 break
         else:
             raise RuntimeError(f"the server ended with {self.process.wait()} before it printed its blob endpoint")

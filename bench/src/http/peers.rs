@@ -33,9 +33,7 @@ impl Peer {
         let port = loop {
             let Some(line) = lines.next() else { bail!("lazuli ended before it printed its blob endpoint") };
             let line = line?;
-            if line.to_lowercase().contains("blob")
-                && let Some(rest) = line.split("127.0.0.1:").nth(1)
-            {
+            if let Some(rest) = line.split("BlobEndpoint=http://127.0.0.1:").nth(1) {
                 break rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse()?;
             }
         };

@@ -23,17 +23,23 @@ pub struct AccountKey(Zeroizing<Vec<u8>>);
 
 /// The text is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an account key is base64 of at least 16 bytes")]
+#[error("an account key is base64 of at least one byte")]
 pub struct InvalidKey;
 
 impl AccountKey {
     /// Reads the base64 text that clients have.
     ///
     /// # Errors
-    /// It is not base64, or too short to be a secret.
+    /// It is not base64, or empty.
     pub fn parse(text: &str) -> Result<Self, InvalidKey> {
         let bytes = STANDARD.decode(text).map_err(|_| InvalidKey)?;
-        if bytes.len() < 16 { Err(InvalidKey) } else { Ok(Self(Zeroizing::new(bytes))) }
+        if bytes.is_empty() { Err(InvalidKey) } else { Ok(Self(Zeroizing::new(bytes))) }
+    }
+
+    /// The key with these bytes.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        Self(Zeroizing::new(bytes.to_vec()))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

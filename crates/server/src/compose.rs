@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use access::{AccountKey, Accounts};
+use anyhow::Result;
+use blob_rest::BlobService;
 use rest::Service;
 use store::Store;
 
@@ -17,18 +20,26 @@ pub(crate) struct Slot {
 }
 
 /// Every service port, in the order in which they are shown.
-pub(crate) fn slots(ports: Ports, store: &Store, accounts: &[Account]) -> Vec<Slot> {
-    let blob = blob_service(store, accounts);
-    vec![
-        Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, service: blob },
+///
+/// # Errors
+/// The accounts could not be given their places in the store.
+pub(crate) async fn slots(ports: Ports, store: &Store, accounts: &[Account]) -> Result<Vec<Slot>> {
+    let accounts = Arc::new(open_accounts(store, accounts).await?);
+    let blob: Arc<dyn Service> = Arc::new(BlobService::new(store.clone(), accounts));
+    Ok(vec![
+        Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, service: Some(blob) },
         Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, service: None },
         Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, service: None },
         Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, service: None },
         Slot { name: "smb", endpoint: "", port: ports.smb, service: None },
-    ]
+    ])
 }
 
-/// The Blob service.
-fn blob_service(_store: &Store, _accounts: &[Account]) -> Option<Arc<dyn Service>> {
-    None
+/// The configured accounts, each with its unit in the store.
+async fn open_accounts(store: &Store, configured: &[Account]) -> Result<Accounts> {
+    let accounts = configured.iter().map(|account| {
+        let keys = account.keys.iter().map(|key| AccountKey::new(key.bytes())).collect();
+        (account.name.clone(), keys)
+    });
+    Ok(Accounts::open(store, accounts).await?)
 }

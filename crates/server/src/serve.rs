@@ -114,7 +114,8 @@ impl Ports {
     ) -> Result<(Vec<Endpoint>, Vec<&'static str>)> {
         let (mut endpoints, mut closed) = (Vec::new(), Vec::new());
         let limits = Limits { connections: config.max_connections, ..Limits::default() };
-        for Slot { name, endpoint, port, service } in compose::slots(config.ports, &opened.store, &config.accounts) {
+        let slots = compose::slots(config.ports, &opened.store, &config.accounts).await?;
+        for Slot { name, endpoint, port, service } in slots {
             let Some(service) = service else {
                 closed.push(name);
                 continue;
