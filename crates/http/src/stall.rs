@@ -71,3 +71,22 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Stalling<T> {
         self.bound(cx, progress)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_takes_nothing_is_given_up() {
+        let (near, mut far) = tokio::io::duplex(16);
+        let mut near = Stalling::new(near, Duration::from_millis(50));
+        near.write_all(&[0; 16]).await.unwrap();
+        let mut taken = [0; 8];
+        far.read_exact(&mut taken).await.unwrap();
+        near.write_all(&[0; 8]).await.unwrap();
+        let error = near.write_all(&[0; 8]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+}
