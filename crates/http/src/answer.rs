@@ -6,7 +6,7 @@
 use std::{
     net::SocketAddr,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     task::{Context, Poll},
     time::Duration,
 };
@@ -37,10 +37,12 @@ pub(crate) struct Front {
 }
 
 /// The connection that a request came on.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Origin {
     pub(crate) peer: SocketAddr,
     pub(crate) secure: bool,
+    /// Set when a body was not read to its end.
+    pub(crate) left_unread: Arc<AtomicBool>,
 }
 
 /// Answers one request.
@@ -51,8 +53,8 @@ pub(crate) async fn answer(front: Arc<Front>, origin: Origin, wire: http::Reques
     let mut watch = Watch::begin(Arc::clone(&front), request_id, &parts, incoming.size_hint().exact());
     let echo = Echo::of(&parts.headers);
     let head = parts.method == Method::HEAD;
-    let body = Body::new(incoming, front.body_timeout);
-    let outcome = match parse(parts, origin, request_id, received_at, body) {
+    let body = Body::new(incoming, front.body_timeout, Arc::clone(&origin.left_unread));
+    let outcome = match parse(parts, &origin, request_id, received_at, body) {
         Err(error) => Outcome::new(UNKNOWN, Err(error)),
         Ok(request) => match Caught(front.service.call(request)).await {
             Ok(outcome) => outcome,
@@ -70,12 +72,11 @@ pub(crate) async fn answer(front: Arc<Front>, origin: Origin, wire: http::Reques
 
 fn parse(
     parts: Parts,
-    origin: Origin,
+    origin: &Origin,
     request_id: RequestId,
     received_at: Timestamp,
     body: Body,
 ) -> Result<Request, ServiceError> {
-    let Origin { peer, secure } = origin;
     headers::check_size(&parts.headers)?;
     let target = Target::parse(parts.uri.path(), parts.uri.query().unwrap_or_default())?;
     let version = request::version(&parts.headers)?;
@@ -83,7 +84,17 @@ fn parse(
         return Err(body::BodyError::TooLong { limit: limits::BODY_MAX_BYTES }.into());
     }
     let Parts { method, headers, .. } = parts;
-    Ok(Request { method, target, version, headers, peer, request_id, received_at, body, secure })
+    Ok(Request {
+        method,
+        target,
+        version,
+        headers,
+        peer: origin.peer,
+        request_id,
+        received_at,
+        body,
+        secure: origin.secure,
+    })
 }
 
 /// What the answer repeats of the request.

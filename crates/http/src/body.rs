@@ -3,7 +3,14 @@
 //! Invariant: a body that ended early or went on too long is an error, never a shorter or longer success. Nothing is
 //! read before the first call, so a client that waits for `100 Continue` is told so only when its bytes are wanted.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
@@ -42,14 +49,15 @@ pub struct Body {
 }
 
 enum Source {
-    Wire(hyper::body::Incoming),
+    /// From the connection, which is told when it is left unread.
+    Wire(hyper::body::Incoming, Arc<AtomicBool>),
     Held(Option<Bytes>),
 }
 
 impl Body {
-    pub(crate) fn new(incoming: hyper::body::Incoming, timeout: Duration) -> Self {
+    pub(crate) fn new(incoming: hyper::body::Incoming, timeout: Duration, left_unread: Arc<AtomicBool>) -> Self {
         let declared = incoming.size_hint().exact();
-        Self { source: Source::Wire(incoming), declared, received: 0, timeout }
+        Self { source: Source::Wire(incoming, left_unread), declared, received: 0, timeout }
     }
 
     /// A body that is already here: the parts of a batch, and tests.
@@ -118,7 +126,7 @@ impl Body {
     async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
         let incoming = match &mut self.source {
             Source::Held(bytes) => return Ok(bytes.take()),
-            Source::Wire(incoming) => incoming,
+            Source::Wire(incoming, _) => incoming,
         };
         loop {
             let frame = std::future::poll_fn(|cx| std::pin::Pin::new(&mut *incoming).poll_frame(cx));
@@ -134,6 +142,16 @@ impl Body {
                 }
                 Some(Err(error)) => return Err(BodyError::Io(error.to_string())),
             }
+        }
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        if let Source::Wire(incoming, left_unread) = &self.source
+            && !incoming.is_end_stream()
+        {
+            left_unread.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -13,7 +13,7 @@ pub const QUERY_MAX_BYTES: usize = 32 * 1024;
 /// Most parameters of a query.
 pub const QUERY_PARAMETERS_MAX: usize = 128;
 /// Most header lines: 8 KiB of metadata may be many short ones.
-pub const HEADERS_MAX: usize = 512;
+pub const HEADERS_MAX: usize = 256;
 /// Most bytes of all header lines together.
 pub const HEADERS_MAX_BYTES: usize = 64 * 1024;
 /// Most bytes that a connection buffers, so the hard end of a request's head.

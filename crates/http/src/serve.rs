@@ -4,7 +4,13 @@
 //! of connections is bounded; whatever a client sends or does not send, it costs at most its own connection; at
 //! shutdown requests in flight end before the listener does, for a limited time.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -143,13 +149,14 @@ impl Connection {
     }
 
     async fn speak(mut self, stream: impl Io + 'static, secure: bool) {
-        let origin = Origin { peer: self.peer, secure };
+        let left_unread = Arc::new(AtomicBool::new(false));
+        let origin = Origin { peer: self.peer, secure, left_unread: Arc::clone(&left_unread) };
         let front = self.front;
         let service = service_fn(move |request| {
-            let front = Arc::clone(&front);
+            let (front, origin) = (Arc::clone(&front), origin.clone());
             async move { Ok::<_, Infallible>(answer(front, origin, request).await) }
         });
-        let io = TokioIo::new(Stalling::new(stream, self.limits.write_timeout));
+        let io = TokioIo::new(Stalling::new(stream, self.limits.write_timeout, left_unread));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_timeout)

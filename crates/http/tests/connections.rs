@@ -181,6 +181,21 @@ async fn bodies_are_whole_or_nothing() {
 }
 
 #[tokio::test]
+async fn a_refusal_reaches_a_client_that_is_still_sending() {
+    let server = start().await;
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(b"PUT /a/refuse HTTP/1.1\r\nhost: x\r\ncontent-length: 16777216\r\n\r\n").await.unwrap();
+        for _ in 0..256 {
+            stream.write_all(&[7; 65536]).await.unwrap();
+        }
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.contains("MissingRequiredHeader"), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_cut_off_is_an_error() {
     let server = start().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();

@@ -2,11 +2,11 @@
 
 use std::{
     fmt::Write,
-    io::{self, IsTerminal, Write as _},
+    io::{self, IsTerminal},
     net::{IpAddr, SocketAddr},
 };
 
-use crate::{config::Config, settings::Durability};
+use crate::{config::Config, output, settings::Durability};
 
 /// One service as it is reached.
 pub(crate) struct Endpoint {
@@ -18,9 +18,7 @@ pub(crate) struct Endpoint {
 
 /// Prints it. Whoever started the server waits for the last line.
 pub(crate) fn print(config: &Config, endpoints: &[Endpoint], closed: &[&str], admin: SocketAddr) {
-    let mut out = io::stdout();
-    let text = text(config, endpoints, closed, admin, out.is_terminal());
-    let _nobody_reads = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    output::print(&text(config, endpoints, closed, admin, io::stdout().is_terminal()));
 }
 
 fn text(config: &Config, endpoints: &[Endpoint], closed: &[&str], admin: SocketAddr, terminal: bool) -> String {

@@ -1,4 +1,6 @@
 //! Which services stand behind which ports: **the one place where a service is plugged in.**
+//!
+//! A service that exists is a function in `build`. A port without one is accepted in the configuration and not opened.
 
 use std::sync::Arc;
 
@@ -10,36 +12,44 @@ use store::Store;
 
 use crate::{accounts::Account, config::Ports};
 
-/// A service port: its name, its number, and what answers there, if that exists yet.
+/// Makes a service on an open store.
+pub(crate) type Build = fn(&Store, &Arc<Accounts>) -> Arc<dyn Service>;
+
+/// A service port.
 pub(crate) struct Slot {
+    /// The service's name in flags, logs and metrics.
     pub(crate) name: &'static str,
-    /// The key of a connection string.
+    /// Its key in a connection string; empty when it has none.
     pub(crate) endpoint: &'static str,
+    /// Its number; zero takes a free one.
     pub(crate) port: u16,
-    pub(crate) service: Option<Arc<dyn Service>>,
+    /// `None` for a service that does not exist yet.
+    pub(crate) build: Option<Build>,
 }
 
 /// Every service port, in the order in which they are shown.
-///
-/// # Errors
-/// The accounts could not be given their places in the store.
-pub(crate) async fn slots(ports: Ports, store: &Store, accounts: &[Account]) -> Result<Vec<Slot>> {
-    let accounts = Arc::new(open_accounts(store, accounts).await?);
-    let blob: Arc<dyn Service> = Arc::new(BlobService::new(store.clone(), accounts));
-    Ok(vec![
-        Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, service: Some(blob) },
-        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, service: None },
-        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, service: None },
-        Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, service: None },
-        Slot { name: "smb", endpoint: "", port: ports.smb, service: None },
-    ])
+pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
+    [
+        Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, build: Some(blob) },
+        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: None },
+        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: None },
+        Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: None },
+        Slot { name: "smb", endpoint: "", port: ports.smb, build: None },
+    ]
+}
+
+fn blob(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
+    Arc::new(BlobService::new(store.clone(), Arc::clone(accounts)))
 }
 
 /// The configured accounts, each with its unit in the store.
-async fn open_accounts(store: &Store, configured: &[Account]) -> Result<Accounts> {
+///
+/// # Errors
+/// The store failed.
+pub(crate) async fn accounts(store: &Store, configured: &[Account]) -> Result<Arc<Accounts>> {
     let accounts = configured.iter().map(|account| {
         let keys = account.keys.iter().map(|key| AccountKey::new(key.bytes())).collect();
         (account.name.clone(), keys)
     });
-    Ok(Accounts::open(store, accounts).await?)
+    Ok(Arc::new(Accounts::open(store, accounts).await?))
 }

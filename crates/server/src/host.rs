@@ -30,7 +30,8 @@ impl Host for ServerHost {
 
     fn observe(&self, record: &Record<'_>) {
         self.metrics.request(record);
-        let failed = record.status.is_server_error() || (record.status.is_success() && !record.complete);
+        // A download that its client broke off is no failure of ours; one that we broke off says so where it happens.
+        let failed = record.status.is_server_error();
         match self.request_log {
             RequestLog::All => {}
             RequestLog::Errors if failed => {}

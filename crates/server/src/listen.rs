@@ -1,4 +1,6 @@
 //! Binding ports, with one clear line when that fails.
+//!
+//! Everything is bound before the store is opened: a start that fails leaves nothing behind.
 
 use std::{
     io,
@@ -8,8 +10,46 @@ use std::{
 use anyhow::{Context as _, Result};
 use tokio::net::TcpListener;
 
+use crate::{
+    compose::{self, Build},
+    config::Config,
+};
+
+/// All ports of the server.
+pub(crate) struct Bound {
+    pub(crate) admin: TcpListener,
+    pub(crate) services: Vec<BoundService>,
+    /// Services that do not exist yet.
+    pub(crate) closed: Vec<&'static str>,
+}
+
+/// The ports of one service.
+pub(crate) struct BoundService {
+    pub(crate) name: &'static str,
+    pub(crate) endpoint: &'static str,
+    pub(crate) build: Build,
+    pub(crate) listeners: Vec<TcpListener>,
+}
+
+/// Binds the admin port, and the ports of every service that exists.
+pub(crate) async fn bind_everything(config: &Config) -> Result<Bound> {
+    let admin = bind(SocketAddr::from(config.admin), "admin").await?;
+    let mut bound = Bound { admin, services: Vec::new(), closed: Vec::new() };
+    for slot in compose::slots(config.ports) {
+        let (name, endpoint) = (slot.name, slot.endpoint);
+        match slot.build {
+            None => bound.closed.push(name),
+            Some(build) => {
+                let listeners = bind_all(&config.listen, slot.port, name).await?;
+                bound.services.push(BoundService { name, endpoint, build, listeners });
+            }
+        }
+    }
+    Ok(bound)
+}
+
 /// Binds a port on every address. With port 0 the first address gets a free one, and the others try the same.
-pub(crate) async fn bind_all(addresses: &[IpAddr], port: u16, what: &str) -> Result<Vec<TcpListener>> {
+async fn bind_all(addresses: &[IpAddr], port: u16, what: &str) -> Result<Vec<TcpListener>> {
     let mut listeners: Vec<TcpListener> = Vec::new();
     for address in addresses {
         let port = match listeners.first() {
@@ -22,7 +62,7 @@ pub(crate) async fn bind_all(addresses: &[IpAddr], port: u16, what: &str) -> Res
 }
 
 /// Binds one port.
-pub(crate) async fn bind(address: SocketAddr, what: &str) -> Result<TcpListener> {
+async fn bind(address: SocketAddr, what: &str) -> Result<TcpListener> {
     TcpListener::bind(address).await.map_err(plain).with_context(|| {
         format!("cannot listen on {address} for {what} (choose another port with --{what}-port, 0 for a free one)")
     })

@@ -2,7 +2,10 @@
 
 use tracing::Level;
 
-use crate::settings::{LogFormat, LogLevel};
+use crate::{
+    output,
+    settings::{LogFormat, LogLevel},
+};
 
 /// Starts the log. Once a process.
 pub(crate) fn start(format: LogFormat, level: LogLevel) {
@@ -19,6 +22,6 @@ pub(crate) fn start(format: LogFormat, level: LogLevel) {
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
     if let Err(error) = started {
-        eprintln!("lazuli: the log was started before: {error}");
+        output::complain(&format!("the log was started before: {error}"));
     }
 }

@@ -15,6 +15,7 @@ mod host;
 mod listen;
 mod logging;
 mod metrics;
+mod output;
 mod progress;
 mod randomness;
 mod serve;
@@ -22,7 +23,7 @@ mod settings;
 mod tls;
 mod upkeep;
 
-use std::{io, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
@@ -35,7 +36,9 @@ fn main() -> ExitCode {
         Command::Backup(arguments) => commands::backup::run(arguments).map(|()| true),
         Command::Restore(arguments) => commands::restore::run(arguments).map(|()| true),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "lazuli", &mut io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lazuli", &mut script);
+            output::print(&String::from_utf8_lossy(&script));
             Ok(true)
         }
     };
@@ -44,7 +47,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             // Causes behind the first one, all on the same line.
-            eprintln!("lazuli: {error:#}");
+            output::complain(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

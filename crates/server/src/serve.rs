@@ -2,8 +2,9 @@
 //!
 //! The order of the end: stop accepting, finish requests in flight, stop the background work, close the engine.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
+use access::Accounts;
 use anyhow::{Context as _, Result};
 use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
@@ -16,12 +17,13 @@ use crate::{
     admin::Admin,
     banner::{self, Endpoint},
     cli::ServeArgs,
-    compose::{self, Slot},
+    compose,
     config::Config,
     engine::{self, Opened},
     files::AdminNote,
     host::ServerHost,
-    listen, logging,
+    listen::{self, Bound, BoundService},
+    logging,
     metrics::Metrics,
     randomness::{self, RequestIds},
     settings::Durability,
@@ -45,15 +47,16 @@ pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
         .enable_all()
         .build()
         .context("cannot start threads")?;
+    let bound = runtime.block_on(listen::bind_everything(&config))?;
     let opened = engine::open(&config.data_dir, config.durability)?;
-    let served = runtime.block_on(serve(&config, &opened, tls));
+    let served = runtime.block_on(serve(&config, bound, &opened, tls));
     runtime.shutdown_timeout(LEFTOVERS);
     // Also after a failure: a clean close makes the next start quick.
     let closed = opened.close();
     served.and(closed)
 }
 
-async fn serve(config: &Config, opened: &Opened, tls: Option<Arc<dyn Handshake>>) -> Result<()> {
+async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<dyn Handshake>>) -> Result<()> {
     let mut signals = Signals::new()?;
     let (stop, shutdown) = Shutdown::channel();
     let metrics = Arc::<Metrics>::default();
@@ -64,11 +67,15 @@ async fn serve(config: &Config, opened: &Opened, tls: Option<Arc<dyn Handshake>>
         request_log: config.request_log,
     });
 
-    let admin = listen::bind(SocketAddr::from(config.admin), "admin").await?;
+    let Bound { admin, services, closed } = bound;
     let admin_address = admin.local_addr()?;
     let token = randomness::token()?;
     let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
-    let (endpoints, closed) = ports.open_services(config, opened, tls.as_ref()).await?;
+    let mut endpoints = Vec::new();
+    let accounts = compose::accounts(&opened.store, &config.accounts).await?;
+    for service in services {
+        endpoints.push(ports.open_service(service, config, opened, &accounts, tls.as_ref())?);
+    }
     let note = (config.durability != Durability::Memory)
         .then(|| AdminNote { address: admin_address, token: token.clone() }.write(&config.data_dir))
         .transpose()
@@ -105,29 +112,22 @@ struct Ports {
 }
 
 impl Ports {
-    /// Opens the port of every service that exists; returns their endpoints, and the names of the others.
-    async fn open_services(
+    /// Puts a service behind its ports.
+    fn open_service(
         &mut self,
+        bound: BoundService,
         config: &Config,
         opened: &Opened,
+        accounts: &Arc<Accounts>,
         tls: Option<&Arc<dyn Handshake>>,
-    ) -> Result<(Vec<Endpoint>, Vec<&'static str>)> {
-        let (mut endpoints, mut closed) = (Vec::new(), Vec::new());
+    ) -> Result<Endpoint> {
         let limits = Limits { connections: config.max_connections, ..Limits::default() };
-        let slots = compose::slots(config.ports, &opened.store, &config.accounts).await?;
-        for Slot { name, endpoint, port, service } in slots {
-            let Some(service) = service else {
-                closed.push(name);
-                continue;
-            };
-            let listeners = listen::bind_all(&config.listen, port, name).await?;
-            let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
-            for listener in listeners {
-                self.open(listener, tls.cloned(), Arc::clone(&service), limits);
-            }
-            endpoints.push(Endpoint { name, key: endpoint, addresses });
+        let service = (bound.build)(&opened.store, accounts);
+        let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
+        for listener in bound.listeners {
+            self.open(listener, tls.cloned(), Arc::clone(&service), limits);
         }
-        Ok((endpoints, closed))
+        Ok(Endpoint { name: bound.name, key: bound.endpoint, addresses })
     }
 
     fn open(&mut self, tcp: TcpListener, tls: Option<Arc<dyn Handshake>>, service: Arc<dyn Service>, limits: Limits) {

@@ -49,3 +49,46 @@ pub(crate) fn load(certificate: &Path, key: &Path) -> Result<Arc<dyn Handshake>>
 fn text(path: &Path) -> Result<String> {
     files::read_text(path).with_context(|| format!("cannot read {}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "writes the files that the server will read")]
+    async fn a_certificate_and_its_key_make_a_secure_port() {
+        let pair = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        std::fs::write(&certificate, pair.cert.pem()).unwrap();
+        std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+        assert!(load(&key, &certificate).is_err(), "the wrong way round");
+        let tls = load(&certificate, &key).unwrap();
+
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = async {
+            let mut stream = tls.accept(listener.accept().await.unwrap().0).await.unwrap();
+            stream.write_all(b"hello").await.unwrap();
+            stream.shutdown().await.unwrap();
+        };
+        let client = async {
+            let mut roots = rustls::RootCertStore::empty();
+            roots.add(pair.cert.der().clone()).unwrap();
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+            let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+            let stream = TcpStream::connect(address).await.unwrap();
+            let name = "localhost".try_into().unwrap();
+            let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).await.unwrap();
+            text
+        };
+        let ((), text) = tokio::join!(server, client);
+        assert_eq!(text, "hello");
+    }
+}

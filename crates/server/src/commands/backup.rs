@@ -16,6 +16,7 @@ use crate::{
     config,
     engine::{self, OpenExistingError},
     files::AdminNote,
+    output,
     progress::{Bar, size},
 };
 
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: BackupArgs) -> Result<()> {
         Err(error) => return Err(error.explained(&data_dir)),
     };
     bar.end();
-    println!("{}: {} rows and {} backed up", target.display(), done.rows, size(done.bytes));
+    output::print(&format!("{}: {} rows and {} backed up\n", target.display(), done.rows, size(done.bytes)));
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use store_embedded::CheckReport;
 
 use crate::{
     cli::CheckArgs,
-    config, engine,
+    config, engine, output,
     progress::{Bar, size},
 };
 
@@ -18,14 +18,15 @@ pub(crate) fn run(arguments: CheckArgs) -> Result<bool> {
     match check(&data_dir) {
         Ok(report) => {
             if arguments.json {
-                println!("{}", as_json(&data_dir, &report));
+                output::print(&format!("{}\n", as_json(&data_dir, &report)));
             } else {
-                print!("{}", as_text(&data_dir, &report));
+                output::print(&as_text(&data_dir, &report));
             }
             Ok(report.is_clean())
         }
         Err(error) if arguments.json => {
-            println!("{}", json!({ "data_dir": data_dir.display().to_string(), "error": format!("{error:#}") }));
+            let report = json!({ "data_dir": data_dir.display().to_string(), "error": format!("{error:#}") });
+            output::print(&format!("{report}\n"));
             Ok(false)
         }
         Err(error) => Err(error),

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     cli::RestoreArgs,
-    config,
+    config, output,
     progress::{Bar, size},
 };
 
@@ -16,6 +16,6 @@ pub(crate) fn run(arguments: RestoreArgs) -> Result<()> {
         store_embedded::restore(&arguments.from, &data_dir, |done| bar.show(done.rows, done.bytes, done.total_bytes));
     let done = copied.with_context(|| format!("cannot restore {}", arguments.from.display()))?;
     bar.end();
-    println!("{}: {} restored", data_dir.display(), size(done.bytes));
+    output::print(&format!("{}: {} restored\n", data_dir.display(), size(done.bytes)));
     Ok(())
 }
