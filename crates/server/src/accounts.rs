@@ -8,10 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use types::AccountName;
 
-/// The account that Microsoft's own emulators serve, so that `UseDevelopmentStorage=true` works. Its key is public.
-const DEVELOPMENT_NAME: &str = "devstoreaccount1";
-const DEVELOPMENT_KEY: &str =
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+use access::account::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 
 /// One key of an account.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,7 +22,6 @@ impl Key {
     }
 
     /// The bytes that signatures are made with.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the services that are plugged in"))]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -53,7 +49,7 @@ pub(crate) struct Account {
 impl Account {
     /// The development account.
     pub(crate) fn development() -> Result<Self> {
-        Self::new(DEVELOPMENT_NAME, [DEVELOPMENT_KEY].into_iter())
+        Self::new(DEVELOPMENT_ACCOUNT, [DEVELOPMENT_KEY].into_iter())
     }
 
     /// True when one of its keys is the one that everybody knows.

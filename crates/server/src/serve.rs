@@ -16,6 +16,7 @@ use crate::{
     admin::Admin,
     banner::{self, Endpoint},
     cli::ServeArgs,
+    compose::Composer,
     config::Config,
     engine::{self, Opened},
     files::AdminNote,
@@ -70,8 +71,9 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
     let token = randomness::token()?;
     let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
     let mut endpoints = Vec::new();
-    for service in services {
-        endpoints.push(ports.open_service(service, config, opened, tls.as_ref())?);
+    let composer = Composer::new(&opened.store, &config.accounts).await?;
+    for bound in services {
+        endpoints.push(ports.open_service(bound, &composer, config, tls.as_ref())?);
     }
     let note = (config.durability != Durability::Memory)
         .then(|| AdminNote { address: admin_address, token: token.clone() }.write(&config.data_dir))
@@ -113,12 +115,12 @@ impl Ports {
     fn open_service(
         &mut self,
         bound: BoundService,
+        composer: &Composer,
         config: &Config,
-        opened: &Opened,
         tls: Option<&Arc<dyn Handshake>>,
     ) -> Result<Endpoint> {
         let limits = Limits { connections: config.max_connections, ..Limits::default() };
-        let service = (bound.build)(&opened.store, &config.accounts)?;
+        let service = composer.service(bound.kind);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {
             self.open(listener, tls.cloned(), Arc::clone(&service), limits);

@@ -46,10 +46,10 @@ pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdow
 async fn sweep(store: &Store, metrics: &Metrics, mut shutdown: Shutdown) {
     let mut pause = SWEEP_IDLE;
     while !shutdown.pause(pause).await {
-        pause = match sweep::step(store).await {
-            Ok(progress) => {
+        pause = match sweep_step(store).await {
+            Ok((progress, more)) => {
                 metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
-                if progress.more { BUSY } else { SWEEP_IDLE }
+                if more { BUSY } else { SWEEP_IDLE }
             }
             Err(error) => {
                 tracing::warn!(%error, "the sweeper failed");
@@ -57,6 +57,13 @@ async fn sweep(store: &Store, metrics: &Metrics, mut shutdown: Shutdown) {
             }
         };
     }
+}
+
+/// One step of every sweeper: deleted containers first, then the contents that nothing points to any more.
+async fn sweep_step(store: &Store) -> anyhow::Result<(sweep::Progress, bool)> {
+    let containers = blob::sweep::step(store).await?;
+    let progress = sweep::step(store).await?;
+    Ok((progress, containers || progress.more))
 }
 
 async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {

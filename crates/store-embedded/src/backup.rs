@@ -26,8 +26,9 @@ use crate::{
     engine::EmbeddedEngine,
     extent,
     index::Index,
-    log::{StoredRow, Value},
+    log::{self, LogWriter, SegmentSource, StoredRow, Value},
     open::{self, OpenError},
+    options::Options,
     views::IndexView,
 };
 
@@ -44,6 +45,9 @@ pub struct CopyProgress {
 
 /// Rows of a backup's index are flushed when they take this much memory.
 const FLUSH_BYTES: u64 = 8 * 1024 * 1024;
+/// All rows of a backup have this sequence.
+const SEQUENCE: u64 = 1;
+const FIRST_LOG_BYTES: u64 = 64 * 1024;
 const PIECE_BYTES: usize = 1024 * 1024;
 
 impl EmbeddedEngine {
@@ -83,7 +87,9 @@ impl EmbeddedEngine {
             to.sync()?;
         }
         disk.sync_directory(extent::DIRECTORY)?;
-        open::check_format(&disk)?;
+        let disk = Arc::new(disk);
+        self.begin_log(&disk)?;
+        open::write_format(&*disk)?;
         end(&partial, target)?;
         Ok(done)
     }
@@ -95,6 +101,14 @@ impl EmbeddedEngine {
         }
     }
 
+    /// Every store has a log with a frame in it: without one, it would look as if the log were lost.
+    fn begin_log(&self, disk: &Arc<RealDisk>) -> io::Result<()> {
+        disk.create_directory(log::DIRECTORY)?;
+        let options = Options { background: false, log_segment_bytes: FIRST_LOG_BYTES, ..Options::default() };
+        let source = SegmentSource::new(Arc::<RealDisk>::clone(disk), 1, &options)?;
+        LogWriter::new(source, 0, SEQUENCE, Vec::new()).mark(self.shared().clock.now(), self.shared().ids.limit())
+    }
+
     /// Copies the rows below `bound` into a new index; returns the live bytes of each extent.
     fn copy_rows(
         &self,
@@ -103,7 +117,6 @@ impl EmbeddedEngine {
         done: &mut CopyProgress,
         progress: &mut impl FnMut(CopyProgress),
     ) -> Result<BTreeMap<u64, i64>, StoreError> {
-        const SEQUENCE: u64 = 1;
         let index = Index::open(path, 1024 * 1024)?;
         index.skip_to(SEQUENCE);
         let mut live = BTreeMap::new();
@@ -147,7 +160,7 @@ pub fn restore(
     if !backup.join(open::VERSION_FILE).is_file() {
         return Err(OpenError::NotOurs(format!("{} holds no backup", backup.display())));
     }
-    open::check_format(&RealDisk::new(backup)?)?;
+    let _exists = open::check_format(&RealDisk::new(backup)?)?;
     let partial = begin(target)?;
     let mut done = CopyProgress { total_bytes: tree_bytes(backup)?, ..CopyProgress::default() };
     copy_tree(backup, &partial, &mut done, &mut progress)?;

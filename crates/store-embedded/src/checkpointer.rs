@@ -118,6 +118,12 @@ pub(crate) fn run_compactor(shared: &Arc<Shared>, upkeep: &Upkeep) {
 
 /// Writes the memtable to tables and lets go of the log before it. False when there was nothing to write.
 pub(crate) fn checkpoint(shared: &Shared) -> Result<bool, StoreError> {
+    let _alone = shared.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+    // A failed sync of extents forgets which of them were dirty: another try would find nothing to sync and let the log
+    // go, which has the only good copy.
+    if let Some(poisoned @ StoreError::Poisoned(_)) = &shared.sequencer.lock().refusing {
+        return Err(poisoned.clone());
+    }
     let meta = |sequence| Meta { sequence, time: shared.clock.now(), id_limit: shared.ids.limit() };
     let sealed = shared.sequencer.seal(&shared.index, meta);
     let Some(sealed) = sealed.filter(|_| shared.index.sealed_memtables() > 0) else { return Ok(false) };
@@ -160,5 +166,7 @@ pub(crate) fn delete_dead_extents(shared: &Shared) -> Result<usize, StoreError> 
     let quiet = candidates.into_iter().filter(|id| shared.extents.seal(*id)).collect();
     let (dead, sequence) = dead(quiet);
     shared.extents.retire(&dead, sequence);
-    Ok(shared.extents.delete_retired(shared.views.watermark())?)
+    // In relaxed mode views run ahead of the log: what is not synced may come back, and must find its chunks.
+    let synced = shared.progress.synced_sequence() + 1;
+    Ok(shared.extents.delete_retired(shared.views.watermark().min(synced))?)
 }

@@ -70,7 +70,7 @@ impl EmbeddedEngine {
     /// Something could not be made durable; what was acknowledged is in the log all the same.
     pub fn close(&self) -> Result<(), StoreError> {
         let Some(mut log) = self.stop(StoreError::Closed) else { return Ok(()) };
-        self.shared.progress.synced(self.shared.index.unused_sequence());
+        self.shared.progress.synced(self.shared.index.unused_sequence() - 1);
         checkpointer::checkpoint(&self.shared)?;
         log.forget(self.shared.progress.persisted());
         let (time, id_limit) = (self.shared.clock.now(), self.shared.ids.limit());

@@ -99,8 +99,11 @@ impl EmbeddedEngine {
         lock: Option<DirectoryLock>,
         options: Options,
     ) -> Result<Self, OpenError> {
-        check_format(&*disk)?;
-        let opened = recover(disk, index, time, lock, options)?;
+        let exists = check_format(&*disk)?;
+        let opened = recover(Arc::clone(&disk), index, time, lock, options, exists)?;
+        if !exists {
+            write_format(&*disk)?;
+        }
         Ok(Self::start(opened)?)
     }
 }
@@ -111,6 +114,7 @@ fn recover(
     time: impl TimeSource,
     lock: Option<DirectoryLock>,
     options: Options,
+    exists: bool,
 ) -> Result<Opened, OpenError> {
     disk.create_directory(log::DIRECTORY)?;
     let index = Index::open(index, options.cache_bytes)?;
@@ -131,6 +135,11 @@ fn recover(
         }
         record.rides.iter().try_for_each(|ride| extents.replay(ride))
     })?;
+    if exists && recovered.frames == 0 {
+        // Every store that was ever open has a frame, so the log is gone, and with it what it held.
+        let what = format!("the directory {} holds no frame of the log", log::DIRECTORY);
+        return Err(StoreError::corrupt(what).into());
+    }
     index.skip_to(recovered.last_sequence);
     if recovered.torn > 0 {
         tracing::info!(torn = recovered.torn, "cut unacknowledged frames off the end of the log");
@@ -157,7 +166,7 @@ fn recover(
     views.publish_durable(unused);
     let progress = Progress::default();
     progress.set_persisted(meta.sequence);
-    progress.synced(unused);
+    progress.synced(unused - 1);
     log.forget(Sequence(meta.sequence.0));
     let shared = Arc::new(Shared {
         index,
@@ -170,6 +179,7 @@ fn recover(
         events: broadcast::Sender::new(limits::EVENTS),
         waiters: Waiters::default(),
         progress,
+        checkpointing: std::sync::Mutex::default(),
         stall: Stall::default(),
         space: Space::new(options.reserve_bytes),
         metrics: crate::metrics::Metrics::default(),
@@ -180,31 +190,34 @@ fn recover(
     Ok(Opened { shared, log, lock })
 }
 
-pub(crate) fn check_format(disk: &dyn Disk) -> Result<(), OpenError> {
-    match disk.open(VERSION_FILE) {
-        Ok(file) => {
-            let mut bytes = [0; 64];
-            let count = file.read_at(&mut bytes, 0)?;
-            let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).into_owned();
-            let found = text.strip_prefix("lazuli ").and_then(|rest| rest.trim_end().parse().ok());
-            match found {
-                Some(FORMAT) => Ok(()),
-                Some(found) if found > FORMAT => Err(OpenError::Newer { found }),
-                _ => Err(OpenError::NotOurs(text)),
-            }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let temporary = "VERSION.new";
-            match disk.remove(temporary) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
-            let file = disk.create(temporary)?;
-            file.write_at(format!("lazuli {FORMAT}\n").as_bytes(), 0)?;
-            file.sync()?;
-            disk.rename(temporary, VERSION_FILE)?;
-            Ok(disk.sync_directory("")?)
-        }
-        Err(error) => Err(error.into()),
+/// True when there is a store of a format that this build reads; false when there is none yet.
+pub(crate) fn check_format(disk: &dyn Disk) -> Result<bool, OpenError> {
+    let file = match disk.open(VERSION_FILE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        file => file?,
+    };
+    let mut bytes = [0; 64];
+    let count = file.read_at(&mut bytes, 0)?;
+    let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).into_owned();
+    let found = text.strip_prefix("lazuli ").and_then(|rest| rest.trim_end().parse().ok());
+    match found {
+        Some(FORMAT) => Ok(true),
+        Some(found) if found > FORMAT => Err(OpenError::Newer { found }),
+        _ => Err(OpenError::NotOurs(text)),
     }
+}
+
+/// Says that there is a store: last of all, when its directories and the first frame of its log are there for good.
+pub(crate) fn write_format(disk: &dyn Disk) -> io::Result<()> {
+    disk.sync_directory("")?;
+    let temporary = "VERSION.new";
+    match disk.remove(temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = disk.create(temporary)?;
+    file.write_at(format!("lazuli {FORMAT}\n").as_bytes(), 0)?;
+    file.sync()?;
+    disk.rename(temporary, VERSION_FILE)?;
+    disk.sync_directory("")
 }

@@ -56,7 +56,7 @@ fn gather(shared: &Shared, log: &LogWriter) -> Next {
             // Everything sequenced is durable, and nothing can be sequenced while we hold the lock. Numbers that the
             // index took for itself are passed too, so that idle views do not hold on to old versions of it.
             shared.views.publish_durable(shared.index.unused_sequence());
-            shared.progress.synced(shared.index.unused_sequence());
+            shared.progress.synced(shared.index.unused_sequence() - 1);
         }
         if state.closing {
             return Next::Closed;
@@ -85,6 +85,8 @@ fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>) -> Result<()
         events.extend(queued.events);
         commits.push((queued.sequence, queued.record));
     }
+    // A frame may survive without having been synced: never before the chunks it links.
+    shared.extents.sync_streams()?;
     let mut rest = &*commits;
     while !rest.is_empty() {
         let (group, bytes) = frame_of(rest);
@@ -111,7 +113,7 @@ fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>) -> Result<()
     Ok(())
 }
 
-/// Writes a frame. While there is no room for another segment it waits: the commits have their place already, growing
+/// Writes a frame. While there is no room for it, it waits: the commits have their place already, growing
 /// ones are refused meanwhile, and freed space lets it go on.
 fn write(shared: &Shared, log: &mut LogWriter, commits: &[(Sequence, Record)]) -> Result<(), StoreError> {
     loop {

@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) waiters: Waiters,
     pub(crate) progress: Progress,
+    /// Held during a checkpoint: a flush takes every sealed memtable, so none may be sealed that was not waited for.
+    pub(crate) checkpointing: Mutex<()>,
     pub(crate) stall: Stall,
     pub(crate) space: Space,
     pub(crate) metrics: Metrics,
@@ -185,6 +187,11 @@ impl Progress {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.synced = state.synced.max(sequence);
         self.changed.notify_all();
+    }
+
+    /// Everything up to this sequence survives.
+    pub(crate) fn synced_sequence(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).synced
     }
 
     /// Nothing more will be synced.

@@ -2,7 +2,8 @@
 //! sector by sector, as the seed decides; what was synced is there.
 //!
 //! Directory operations behave like those of a journalling file system that was not told to sync: each may or may not
-//! have happened, but they happened in order.
+//! have happened, but they happened in order. A directory is itself an entry of its parent: what it holds is lost with
+//! it until the parent was synced. After a failed sync, processes go on reading what the medium never got.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,8 +28,12 @@ struct State {
     durable_names: BTreeMap<String, usize>,
     /// Directory changes since their last sync, in order.
     pending_names: Vec<NameChange>,
+    /// Directories, and whether they surely survive.
+    directories: BTreeMap<String, bool>,
     calls: u64,
     power_fails_at: Option<u64>,
+    /// Syncs of files whose name contains this fail.
+    failing_syncs: Option<String>,
     available_bytes: u64,
 }
 
@@ -36,6 +41,7 @@ struct State {
 enum NameChange {
     Add(String, usize),
     Remove(String),
+    Rename(String, String, usize),
 }
 
 #[derive(Clone, Default)]
@@ -81,6 +87,17 @@ impl SimulatedDisk {
         self.state().power_fails_at = Some(call);
     }
 
+    /// The process died, the machine did not: what was written is there for the next one, still unsynced.
+    pub fn restart_process(&self) {
+        self.state().power_fails_at = None;
+    }
+
+    /// From now on syncs of files whose name contains `only` fail, and what they should have made durable stays in the
+    /// cache, marked clean: only writing it again can bring it to the medium. `None` ends it.
+    pub fn fail_syncs(&self, only: Option<&str>) {
+        self.state().failing_syncs = only.map(str::to_owned);
+    }
+
     /// What the medium holds if power fails now. The seed decides the fate of everything that was not synced.
     #[must_use]
     pub fn crash(&self, seed: u64) -> CrashImage {
@@ -91,11 +108,19 @@ impl SimulatedDisk {
         for (change, _) in state.pending_names.iter().zip(0..survivors) {
             apply(&mut names, change);
         }
+        let mut directories = BTreeMap::new();
+        for (directory, durable) in &state.directories {
+            if *durable || dice.below(2) == 1 {
+                directories.insert(directory.clone(), true);
+            }
+        }
+        names.retain(|name, _| parent(name).is_none_or(|directory| directories.contains_key(directory)));
         let files: Vec<FileState> = state.files.iter().map(|file| file.after_crash(&mut dice)).collect();
         CrashImage(State {
             files,
             durable_names: names.clone(),
             names,
+            directories,
             available_bytes: state.available_bytes,
             ..State::default()
         })
@@ -147,7 +172,16 @@ fn apply(names: &mut BTreeMap<String, usize>, change: &NameChange) {
     match change {
         NameChange::Add(name, file) => names.insert(name.clone(), *file),
         NameChange::Remove(name) => names.remove(name),
+        NameChange::Rename(from, to, file) => {
+            names.remove(from);
+            names.insert(to.clone(), *file)
+        }
     };
+}
+
+/// The directory of a file; `None` for the data directory, which is always there.
+fn parent(name: &str) -> Option<&str> {
+    name.rsplit_once('/').map(|(directory, _)| directory)
 }
 
 impl FileState {
@@ -196,7 +230,7 @@ impl Disk for SimulatedDisk {
     fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
         let state = self.state();
         state.powered()?;
-        Ok(Arc::new(SimulatedFile { disk: self.clone(), index: state.find(name)? }))
+        Ok(Arc::new(SimulatedFile { disk: self.clone(), name: name.to_owned(), index: state.find(name)? }))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
@@ -205,10 +239,13 @@ impl Disk for SimulatedDisk {
         if state.names.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
+        if parent(name).is_some_and(|directory| !state.directories.contains_key(directory)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let index = state.files.len();
         state.files.push(FileState::default());
         state.change(NameChange::Add(name.to_owned(), index));
-        Ok(Arc::new(SimulatedFile { disk: self.clone(), index }))
+        Ok(Arc::new(SimulatedFile { disk: self.clone(), name: name.to_owned(), index }))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
@@ -223,8 +260,7 @@ impl Disk for SimulatedDisk {
         let mut state = self.state();
         state.call()?;
         let index = state.find(from)?;
-        state.change(NameChange::Add(to.to_owned(), index));
-        state.change(NameChange::Remove(from.to_owned()));
+        state.change(NameChange::Rename(from.to_owned(), to.to_owned(), index));
         Ok(())
     }
 
@@ -236,18 +272,26 @@ impl Disk for SimulatedDisk {
         Ok(names.filter(|rest| !rest.contains('/')).map(str::to_owned).collect())
     }
 
-    fn create_directory(&self, _: &str) -> io::Result<()> {
-        self.state().powered()
+    fn create_directory(&self, directory: &str) -> io::Result<()> {
+        let mut state = self.state();
+        if state.directories.contains_key(directory) {
+            return state.powered();
+        }
+        state.call()?;
+        state.directories.insert(directory.to_owned(), false);
+        Ok(())
     }
 
     fn sync_directory(&self, directory: &str) -> io::Result<()> {
         let mut state = self.state();
         state.call()?;
-        let inside = |name: &str| name.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
         let pending = std::mem::take(&mut state.pending_names);
+        if directory.is_empty() {
+            state.directories.values_mut().for_each(|durable| *durable = true);
+        }
         for change in pending {
-            let (NameChange::Add(name, _) | NameChange::Remove(name)) = &change;
-            if inside(name) || directory.is_empty() {
+            let (NameChange::Add(name, _) | NameChange::Remove(name) | NameChange::Rename(_, name, _)) = &change;
+            if parent(name).unwrap_or_default() == directory {
                 apply(&mut state.durable_names, &change);
             } else {
                 state.pending_names.push(change);
@@ -263,6 +307,7 @@ impl Disk for SimulatedDisk {
 
 struct SimulatedFile {
     disk: SimulatedDisk,
+    name: String,
     index: usize,
 }
 
@@ -304,6 +349,11 @@ impl DiskFile for SimulatedFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        let fails = self.disk.state().failing_syncs.as_ref().is_some_and(|only| self.name.contains(only));
+        if fails {
+            self.with(true, |file| file.unsynced.clear())?;
+            return Err(io::Error::other("the sync failed"));
+        }
         self.with(true, |file| {
             file.durable.resize(file.bytes.len(), 0);
             for sector in std::mem::take(&mut file.unsynced) {
@@ -349,9 +399,16 @@ impl Dice {
 mod tests {
     use super::*;
 
+    fn disk_with_directory() -> SimulatedDisk {
+        let disk = SimulatedDisk::new();
+        disk.create_directory("d").unwrap();
+        disk.sync_directory("").unwrap();
+        disk
+    }
+
     #[test]
     fn synced_bytes_survive_every_crash_and_unsynced_ones_only_whole_sectors() {
-        let disk = SimulatedDisk::new();
+        let disk = disk_with_directory();
         let file = disk.create("d/f").unwrap();
         file.write_at(&[1; 1024], 0).unwrap();
         file.sync().unwrap();
@@ -374,7 +431,7 @@ mod tests {
 
     #[test]
     fn a_name_survives_only_after_its_directory_was_synced() {
-        let disk = SimulatedDisk::new();
+        let disk = disk_with_directory();
         disk.create("d/f").unwrap();
         let lost = (0..50).filter(|seed| SimulatedDisk::from_image(disk.crash(*seed)).open("d/f").is_err()).count();
         assert!(lost > 0 && lost < 50);
@@ -383,8 +440,44 @@ mod tests {
     }
 
     #[test]
-    fn power_stays_off() {
+    fn a_directory_survives_only_after_its_parent_was_synced() {
         let disk = SimulatedDisk::new();
+        disk.create_directory("d").unwrap();
+        disk.create("d/f").unwrap().sync().unwrap();
+        disk.sync_directory("d").unwrap();
+        let lost = (0..50).filter(|seed| SimulatedDisk::from_image(disk.crash(*seed)).open("d/f").is_err()).count();
+        assert!(lost > 0 && lost < 50);
+        disk.sync_directory("").unwrap();
+        assert!((0..50).all(|seed| SimulatedDisk::from_image(disk.crash(seed)).open("d/f").is_ok()));
+    }
+
+    #[test]
+    fn what_a_failed_sync_lost_is_read_until_the_power_fails_and_kept_when_written_again() {
+        let disk = disk_with_directory();
+        let file = disk.create("d/f").unwrap();
+        file.write_at(&[1; 512], 0).unwrap();
+        file.sync().unwrap();
+        disk.sync_directory("d").unwrap();
+        file.write_at(&[2; 512], 0).unwrap();
+        disk.fail_syncs(Some("f"));
+        assert!(file.sync().is_err());
+        disk.fail_syncs(None);
+        file.sync().unwrap();
+        let byte = |disk: &SimulatedDisk| {
+            let mut byte = [0];
+            disk.open("d/f").unwrap().read_at(&mut byte, 0).unwrap();
+            byte[0]
+        };
+        assert_eq!(byte(&disk), 2);
+        assert!((0..20).all(|seed| byte(&SimulatedDisk::from_image(disk.crash(seed))) == 1));
+        file.write_at(&[2; 512], 0).unwrap();
+        file.sync().unwrap();
+        assert!((0..20).all(|seed| byte(&SimulatedDisk::from_image(disk.crash(seed))) == 2));
+    }
+
+    #[test]
+    fn power_stays_off() {
+        let disk = disk_with_directory();
         let file = disk.create("d/f").unwrap();
         disk.fail_power_at(disk.calls() + 1);
         file.write_at(b"a", 0).unwrap();

@@ -203,7 +203,7 @@ impl Streamed {
             let syncing = self.shared.pool.run(move || file.sync());
             syncing.wait().await?.map_err(|error| self.shared.poison(&StoreError::from(error)))?;
         } else {
-            self.shared.extents.note_dirty(&extent);
+            self.shared.extents.note_unsynced(&extent);
         }
         self.finished = true;
         let chunk = ChunkRef { extent: extent.id, offset: self.start, length, crc64 };

@@ -25,6 +25,8 @@ pub(crate) struct Extents {
     disk: Arc<dyn Disk>,
     ids: Arc<Ids>,
     state: Mutex<State>,
+    /// Held while a sync is under way, so that nobody takes what it was begun for as done.
+    syncing: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -40,6 +42,8 @@ struct State {
     taken: BTreeSet<u64>,
     /// Extents with unsynced bytes.
     dirty: Vec<Arc<Extent>>,
+    /// Extents with streamed chunks that were finished without a sync.
+    unsynced_streams: Vec<Arc<Extent>>,
     directory_dirty: bool,
     /// Extents to delete once no view is older than the sequence.
     retired: Vec<(u64, u64)>,
@@ -51,7 +55,7 @@ impl Extents {
     pub(crate) fn open(disk: Arc<dyn Disk>, ids: Arc<Ids>) -> io::Result<Self> {
         disk.create_directory(DIRECTORY)?;
         let known = disk.list(DIRECTORY)?.iter().filter_map(|name| parse_name(name)).collect();
-        Ok(Self { disk, ids, state: Mutex::new(State { known, ..State::default() }) })
+        Ok(Self { disk, ids, state: Mutex::new(State { known, ..State::default() }), syncing: Mutex::default() })
     }
 
     /// The same extents, with the ids that new ones get.
@@ -108,9 +112,11 @@ impl Extents {
         state.small = Some(Arc::clone(&extent));
         let offset = extent.end.fetch_add(stored_bytes(length), Ordering::Relaxed);
         let hold = Hold::new(&extent);
-        mark_dirty(&mut state, &extent);
         drop(state);
-        extent.file.write_at(&encode_blocks(data), offset)?;
+        let written = extent.file.write_at(&encode_blocks(data), offset);
+        // Only now: a sync that began before must not clear the mark of bytes that came after it.
+        mark_dirty(&mut self.state(), &extent);
+        written?;
         let crc64 = crc_fast::crc64_nvme(data);
         Ok((ChunkRef { extent: extent.id, offset, length, crc64 }, hold))
     }
@@ -158,13 +164,30 @@ impl Extents {
         }
     }
 
-    /// Remembers that an extent has unsynced bytes.
-    pub(crate) fn note_dirty(&self, extent: &Arc<Extent>) {
-        mark_dirty(&mut self.state(), extent);
+    /// Remembers that a streamed chunk was not synced.
+    pub(crate) fn note_unsynced(&self, extent: &Arc<Extent>) {
+        self.state().unsynced_streams.push(Arc::clone(extent));
+    }
+
+    /// Makes streamed chunks durable that were finished without a sync.
+    pub(crate) fn sync_streams(&self) -> io::Result<()> {
+        let syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = std::mem::take(&mut self.state().unsynced_streams);
+        if streams.is_empty() {
+            return Ok(());
+        }
+        streams.sort_unstable_by_key(|extent| extent.id);
+        streams.dedup_by_key(|extent| extent.id);
+        for extent in streams {
+            extent.file.sync()?;
+        }
+        drop(syncing);
+        self.sync_directory()
     }
 
     /// Makes names of new extents durable.
     pub(crate) fn sync_directory(&self) -> io::Result<()> {
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let dirty = std::mem::take(&mut self.state().directory_dirty);
         if dirty {
             self.disk.sync_directory(DIRECTORY).inspect_err(|_| self.state().directory_dirty = true)?;
@@ -178,6 +201,7 @@ impl Extents {
         for extent in dirty {
             extent.sync()?;
         }
+        self.sync_streams()?;
         self.sync_directory()
     }
 

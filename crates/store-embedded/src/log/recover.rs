@@ -3,6 +3,9 @@
 //! Frames are numbered without gaps. A frame that is missing or damaged is *torn* when no later frame says it was
 //! synced: nobody was told of it, it is cut. It is *corrupt* when a later frame says it was synced: then the store
 //! refuses to open and says where, because skipping it would lose what somebody was promised.
+//!
+//! Frames that no later frame proves may be in the page cache only: after a process died, or after a sync failed. They
+//! are written again and synced, so that whatever was seen once stays.
 
 use bytes::Bytes;
 use crc_fast::crc64_nvme;
@@ -17,6 +20,15 @@ use super::{
 };
 use crate::disk::{Disk, DiskFile, read_exactly_at};
 
+/// A frame that was read and that nothing proves to be durable.
+#[derive(Clone, Copy, Debug)]
+struct Unproven {
+    frame: u64,
+    segment: u64,
+    offset: u64,
+    bytes: u64,
+}
+
 /// What the log held.
 #[derive(Debug)]
 pub(crate) struct Recovered {
@@ -29,6 +41,7 @@ pub(crate) struct Recovered {
     /// Frames read, and frames cut because they were torn.
     pub(crate) frames: u64,
     pub(crate) torn: u64,
+    unproven: Vec<Unproven>,
 }
 
 /// Reads every frame in order and hands its commits to `apply`. Commits up to `persisted` are in the index already and
@@ -49,6 +62,7 @@ pub(crate) fn recover(
         sealed: Vec::new(),
         frames: 0,
         torn: 0,
+        unproven: Vec::new(),
     };
     for number in numbers {
         let file = disk.open(&file_name(number))?;
@@ -65,7 +79,7 @@ pub(crate) fn recover(
                 }
                 break;
             };
-            if let Some(problem) = recovered.place(&header, persisted, bad) {
+            if let Some(problem) = recovered.place(&header, persisted, at, bad) {
                 match problem {
                     Problem::Torn => recovered.torn += 1,
                     Problem::Corrupt => {
@@ -80,11 +94,12 @@ pub(crate) fn recover(
                 continue;
             }
             replay(payload, persisted, &mut apply)?;
-            recovered.note(&header);
+            recovered.note(&header, at);
             bad = None; // only the very first frame may stand behind something unreadable: older frames, long applied
         }
         recovered.sealed.push(Sealed { number, size, last_sequence: recovered.last_sequence });
     }
+    recovered.prove(disk)?;
     Ok(recovered)
 }
 
@@ -95,13 +110,18 @@ enum Problem {
 
 impl Recovered {
     /// Why this frame cannot be the next one; `None` when it is.
-    fn place(&self, header: &FrameHeader, persisted: Sequence, bad: Option<u64>) -> Option<Problem> {
+    fn place(&self, header: &FrameHeader, persisted: Sequence, at: u64, bad: Option<u64>) -> Option<Problem> {
         if self.last_frame == 0 {
             // The first frame of all: older ones are gone because their commits are in the index, or are missing.
             return (header.previous_sequence > persisted.0).then_some(Problem::Corrupt);
         }
         let expected = self.last_frame + 1;
         if header.number == expected && bad.is_none() {
+            return None;
+        }
+        // Segments between two others may be gone, removed or used again, when all their commits are in the index. A
+        // segment's first frame is never torn before a second one, so one that stands first follows all of its past.
+        if at == 0 && header.number > expected && header.previous_sequence <= persisted.0 {
             return None;
         }
         // Behind a damaged place in the same segment even the expected number would be out of order.
@@ -112,12 +132,34 @@ impl Recovered {
         }
     }
 
-    fn note(&mut self, header: &FrameHeader) {
+    fn note(&mut self, header: &FrameHeader, at: u64) {
+        self.unproven.retain(|unproven| unproven.frame > header.synced);
+        self.unproven.push(Unproven {
+            frame: header.number,
+            segment: header.segment,
+            offset: at,
+            bytes: header.frame_bytes(),
+        });
         self.last_frame = header.number;
         self.last_sequence = self.last_sequence.max(header.last_sequence);
         self.time = self.time.max(header.time);
         self.id_limit = self.id_limit.max(header.id_limit);
         self.frames += 1;
+    }
+
+    /// Makes the last frames durable: they will be called synced from now on.
+    fn prove(&self, disk: &dyn Disk) -> Result<(), StoreError> {
+        for frames in self.unproven.chunk_by(|one, next| one.segment == next.segment) {
+            let Some(first) = frames.first() else { continue };
+            let file = disk.open(&file_name(first.segment))?;
+            for frame in frames {
+                let mut bytes = vec![0; usize::try_from(frame.bytes).unwrap_or(0)];
+                let count = file.read_at(&mut bytes, frame.offset)?;
+                file.write_at(bytes.get(..count).unwrap_or_default(), frame.offset)?;
+            }
+            file.sync()?;
+        }
+        Ok(())
     }
 }
 

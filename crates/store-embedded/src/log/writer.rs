@@ -45,10 +45,20 @@ struct Open {
 /// Why a frame was not written.
 #[derive(Debug)]
 pub(crate) enum WriteError {
-    /// There is no room for another segment: nothing was written, it can be tried again.
+    /// There is no room: the frame has no place yet, and can be written to the same one again.
     NoRoom(io::Error),
     /// The device failed: nobody knows what was written.
     Failed(io::Error),
+}
+
+impl WriteError {
+    /// Only a full disk is worth waiting for.
+    fn of(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoRoom(error),
+            _ => Self::Failed(error),
+        }
+    }
 }
 
 /// The frame buffer is given back to the allocator when a large group made it grow past this.
@@ -100,10 +110,14 @@ impl LogWriter {
             *place = header.encode();
         }
         self.buffer.resize(usize::try_from(total).unwrap_or(0), 0);
-        open.segment.file.write_at(&self.buffer, position).map_err(WriteError::Failed)?;
+        open.segment.file.write_at(&self.buffer, position).map_err(WriteError::of)?;
         open.position = position + total;
         self.frame += 1;
         self.last_sequence = last_sequence;
+        if position == 0 {
+            // A segment's first frame tells recovery what went before it, so it is never torn under a second one.
+            self.sync().map_err(WriteError::Failed)?;
+        }
         if self.buffer.capacity() > BUFFER_BYTES {
             self.buffer = Vec::new();
         }
@@ -143,7 +157,7 @@ impl LogWriter {
                 self.synced_frame = self.frame;
             }
         }
-        let segment = self.source.take(total).map_err(WriteError::NoRoom)?;
+        let segment = self.source.take(total).map_err(WriteError::of)?;
         if let Some(full) = self.current.replace(Open { segment, position: 0 }) {
             let Segment { number, size, .. } = full.segment;
             self.sealed.push(Sealed { number, size, last_sequence: self.last_sequence });

@@ -1,0 +1,159 @@
+//! A full disk: writes that grow are refused before anything is written, reads and reclaiming go on, and everything
+//! recovers when space is freed, without a restart. Nothing is poisoned, nothing acknowledged is lost.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+mod support;
+
+use store::StoreError;
+use store_embedded::{
+    Options,
+    disk::{Fault, FaultyDisk, SimulatedDisk},
+};
+use support::{Hands, Opened, block_on, index_directory, options, pattern};
+use tempfile::TempDir;
+
+struct Subject {
+    disk: SimulatedDisk,
+    faulty: FaultyDisk,
+    index: TempDir,
+    hands: Hands,
+    opened: Opened,
+}
+
+fn subject(reserve_bytes: u64) -> Subject {
+    let (disk, index) = (SimulatedDisk::new(), index_directory());
+    let faulty = FaultyDisk::new(disk.clone());
+    let hands = Hands::at(1_000_000);
+    let options = Options { reserve_bytes, log_segment_bytes: 32 * 1024, ..options() };
+    let opened = Opened::with(faulty.clone(), index.path(), hands.clone(), options).unwrap();
+    Subject { disk, faulty, index, hands, opened }
+}
+
+impl Subject {
+    /// What is visible now is there after a power failure too, and clean.
+    fn must_survive(self) {
+        let before = block_on(self.opened.visible()).unwrap();
+        for seed in 0..5 {
+            let index = support::copy_index(self.index.path());
+            let opened = Opened::on(SimulatedDisk::from_image(self.disk.crash(seed)), index.path()).unwrap();
+            assert_eq!(block_on(opened.visible()).unwrap(), before, "seed {seed}");
+            block_on(opened.must_be_clean(&format!("seed {seed}")));
+        }
+    }
+}
+
+fn expect_full(outcome: Result<(), StoreError>) {
+    assert!(matches!(outcome, Err(StoreError::Full { .. })), "{outcome:?}");
+}
+
+#[test]
+fn below_the_reserve_writes_that_grow_are_refused_and_reclaiming_goes_on() {
+    let subject = subject(1 << 20);
+    let opened = &subject.opened;
+    block_on(async {
+        opened.put("row", "value").await.unwrap();
+        opened.put_chunk("small", pattern(1, 1_000)).await.unwrap();
+        opened.put_chunk("large", pattern(2, 100_000)).await.unwrap();
+        let before = opened.visible().await.unwrap();
+        let calls = subject.disk.calls();
+
+        subject.faulty.inject(Fault::NoSpace, "", 0);
+        subject.hands.pass(1_000);
+        expect_full(opened.put("more", "value").await);
+        expect_full(opened.put("more", pattern(3, 30_000)).await);
+        expect_full(opened.put_chunk("more", pattern(3, 1_000)).await);
+        expect_full(opened.put_chunk("more", pattern(3, 100_000)).await);
+        assert_eq!(subject.disk.calls(), calls, "something was written");
+        assert_eq!(opened.visible().await.unwrap(), before);
+
+        // The log's segment has room left, as it always has when it was made ahead.
+        subject.faulty.inject(Fault::NoSpace, "extents/", 0);
+        opened.release("large").await.unwrap();
+        opened.sweep().await.unwrap();
+        assert_eq!(opened.engine.delete_dead_extents().unwrap(), 1);
+
+        subject.faulty.heal();
+        opened.put("more", "value").await.unwrap();
+        opened.put_chunk("more", pattern(3, 100_000)).await.unwrap();
+        opened.must_be_clean("after space was freed").await;
+    });
+    subject.must_survive();
+}
+
+#[test]
+fn a_log_without_room_for_its_next_segment_waits_and_goes_on() {
+    let subject = subject(0);
+    let opened = &subject.opened;
+    block_on(opened.put("before", "value")).unwrap();
+    subject.faulty.inject(Fault::NoSpace, "log/", 2);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            block_on(async {
+                for row in 0..20 {
+                    opened.put(&format!("{row}"), pattern(row, 10_000)).await?;
+                }
+                Ok::<_, StoreError>(())
+            })
+        });
+        while subject.faulty.hits() < 2 {
+            std::thread::yield_now();
+        }
+        assert!(!writer.is_finished(), "it was told that something is durable for which there is no room");
+        let during = block_on(opened.visible()).unwrap();
+        assert!(during.contains_key("before"), "reads go on");
+        assert!(during.len() < 20);
+        subject.faulty.heal();
+        writer.join().unwrap().unwrap();
+    });
+    assert_eq!(block_on(opened.visible()).unwrap().len(), 21);
+    subject.must_survive();
+}
+
+#[test]
+fn an_extent_without_room_refuses_its_chunk_and_nothing_else() {
+    for length in [1_000, 100_000, 1_500_000] {
+        for after in 0..3 {
+            let subject = subject(0);
+            let opened = &subject.opened;
+            block_on(async {
+                opened.put_chunk("before", pattern(1, length)).await.unwrap();
+                subject.faulty.inject(Fault::NoSpace, "extents/", after);
+                let mut refused = 0;
+                for number in 0..4 {
+                    match opened.put_chunk(&format!("{number}"), pattern(number, length)).await {
+                        Ok(()) => {}
+                        Err(StoreError::Full { .. }) => refused += 1,
+                        Err(error) => panic!("{length} {after}: {error}"),
+                    }
+                }
+                assert!(refused > 0, "{length} {after}");
+                opened.put("row beside it", "value").await.unwrap();
+                subject.faulty.heal();
+                opened.put_chunk("after", pattern(3, length)).await.unwrap();
+                opened.engine.checkpoint().unwrap();
+                opened.must_be_clean(&format!("{length} {after}")).await;
+            });
+            subject.must_survive();
+        }
+    }
+}
+
+#[test]
+fn a_store_does_not_open_on_a_full_disk_and_loses_nothing_by_it() {
+    let Subject { disk, faulty, index, opened, .. } = subject(0);
+    block_on(async {
+        opened.put("row", "value").await.unwrap();
+        opened.put_chunk("chunk", pattern(1, 5_000)).await.unwrap();
+    });
+    let before = block_on(opened.visible()).unwrap();
+    opened.abandon();
+    for after in 0..6 {
+        faulty.inject(Fault::NoSpace, "", after);
+        assert!(Opened::on(faulty.clone(), index.path()).is_err() || after > 2, "{after}");
+    }
+    faulty.heal();
+    let opened = Opened::on(SimulatedDisk::from_image(disk.crash(1)), index.path()).unwrap();
+    assert_eq!(block_on(opened.visible()).unwrap(), before);
+    block_on(opened.must_be_clean("after the full disk"));
+}
