@@ -27,6 +27,9 @@ struct Arguments {
 fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
     let suite = words.next().context("which suite? one of: http, store")?;
+    if suite == "load" {
+        return http::load(&words.collect::<Vec<_>>());
+    }
     let directory = std::env::current_dir()?.join("target").join("bench");
     let mut arguments = Arguments { quick: false, json: None, directory };
     while let Some(word) = words.next() {

@@ -43,6 +43,11 @@ impl Peer {
         Ok(peer)
     }
 
+    /// Something that runs already; the child that is dropped with it is only a stand-in.
+    pub(crate) fn running(port: u16) -> anyhow::Result<Self> {
+        Ok(Self { port, child: Command::new("true").spawn()?, start: Duration::ZERO })
+    }
+
     /// Azurite, as `cargo xtask bench` installed it; `None` when it did not.
     pub(crate) fn azurite(data: &Path) -> anyhow::Result<Option<Self>> {
         let Some(home) = std::env::var_os("LAZULI_BENCH_AZURITE").map(PathBuf::from) else { return Ok(None) };

@@ -124,6 +124,19 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
+/// Loads a server that somebody else started.
+pub(crate) async fn load(port: u16, verb: &str, bytes: usize, time: Duration) -> anyhow::Result<()> {
+    let peer = Peer::running(port)?;
+    prepare(&peer).await?;
+    let work = match verb {
+        "put" => Work::Put(Arc::new(vec![0x5A; bytes])),
+        _ => Work::Get { names: 16, bytes },
+    };
+    let measured = load::run(&peer, work, CLIENTS, time).await?;
+    println!("{:.0}/s", measured.rate);
+    Ok(())
+}
+
 /// The container and the blobs that are read.
 async fn prepare(peer: &Peer) -> anyhow::Result<()> {
     let signer = Signer::new()?;

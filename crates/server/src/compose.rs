@@ -1,7 +1,6 @@
 //! Which services stand behind which ports: **the one place where a service is plugged in.**
 //!
-//! A service that exists has a [`Kind`] in its slot, and [`Composer::service`] makes it. A port without one is accepted in
-//! the configuration and not opened.
+//! A service that exists is a function in `build`. A port without one is accepted in the configuration and not opened.
 
 use std::sync::Arc;
 
@@ -13,11 +12,8 @@ use store::Store;
 
 use crate::{accounts::Account, config::Ports};
 
-/// The services that exist.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
-    Blob,
-}
+/// Makes a service on an open store.
+pub(crate) type Build = fn(&Store, &Arc<Accounts>) -> Arc<dyn Service>;
 
 /// A service port.
 pub(crate) struct Slot {
@@ -28,43 +24,32 @@ pub(crate) struct Slot {
     /// Its number; zero takes a free one.
     pub(crate) port: u16,
     /// `None` for a service that does not exist yet.
-    pub(crate) kind: Option<Kind>,
+    pub(crate) build: Option<Build>,
 }
 
 /// Every service port, in the order in which they are shown.
-pub(crate) const fn slots(ports: Ports) -> [Slot; 5] {
+pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
     [
-        Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, kind: Some(Kind::Blob) },
-        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, kind: None },
-        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, kind: None },
-        Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, kind: None },
-        Slot { name: "smb", endpoint: "", port: ports.smb, kind: None },
+        Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, build: Some(blob) },
+        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: None },
+        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: None },
+        Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: None },
+        Slot { name: "smb", endpoint: "", port: ports.smb, build: None },
     ]
 }
 
-/// What every service is made of.
-pub(crate) struct Composer {
-    store: Store,
-    accounts: Arc<Accounts>,
+fn blob(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
+    Arc::new(BlobService::new(store.clone(), Arc::clone(accounts)))
 }
 
-impl Composer {
-    /// Gives each configured account its unit in the store.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub(crate) async fn new(store: &Store, configured: &[Account]) -> Result<Self> {
-        let accounts = configured.iter().map(|account| {
-            let keys = account.keys.iter().map(|key| AccountKey::new(key.bytes())).collect();
-            (account.name.clone(), keys)
-        });
-        Ok(Self { accounts: Arc::new(Accounts::open(store, accounts).await?), store: store.clone() })
-    }
-
-    /// Makes a service.
-    pub(crate) fn service(&self, kind: Kind) -> Arc<dyn Service> {
-        match kind {
-            Kind::Blob => Arc::new(BlobService::new(self.store.clone(), Arc::clone(&self.accounts))),
-        }
-    }
+/// The configured accounts, each with its unit in the store.
+///
+/// # Errors
+/// The store failed.
+pub(crate) async fn accounts(store: &Store, configured: &[Account]) -> Result<Arc<Accounts>> {
+    let accounts = configured.iter().map(|account| {
+        let keys = account.keys.iter().map(|key| AccountKey::new(key.bytes())).collect();
+        (account.name.clone(), keys)
+    });
+    Ok(Arc::new(Accounts::open(store, accounts).await?))
 }

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use tokio::net::TcpListener;
 
 use crate::{
-    compose::{self, Kind},
+    compose::{self, Build},
     config::Config,
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct Bound {
 pub(crate) struct BoundService {
     pub(crate) name: &'static str,
     pub(crate) endpoint: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) build: Build,
     pub(crate) listeners: Vec<TcpListener>,
 }
 
@@ -37,11 +37,11 @@ pub(crate) async fn bind_everything(config: &Config) -> Result<Bound> {
     let mut bound = Bound { admin, services: Vec::new(), closed: Vec::new() };
     for slot in compose::slots(config.ports) {
         let (name, endpoint) = (slot.name, slot.endpoint);
-        match slot.kind {
+        match slot.build {
             None => bound.closed.push(name),
-            Some(kind) => {
+            Some(build) => {
                 let listeners = bind_all(&config.listen, slot.port, name).await?;
-                bound.services.push(BoundService { name, endpoint, kind, listeners });
+                bound.services.push(BoundService { name, endpoint, build, listeners });
             }
         }
     }

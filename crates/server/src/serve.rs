@@ -4,6 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use access::Accounts;
 use anyhow::{Context as _, Result};
 use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
@@ -16,7 +17,7 @@ use crate::{
     admin::Admin,
     banner::{self, Endpoint},
     cli::ServeArgs,
-    compose::Composer,
+    compose,
     config::Config,
     engine::{self, Opened},
     files::AdminNote,
@@ -71,9 +72,9 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
     let token = randomness::token()?;
     let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
     let mut endpoints = Vec::new();
-    let composer = Composer::new(&opened.store, &config.accounts).await?;
-    for bound in services {
-        endpoints.push(ports.open_service(bound, &composer, config, tls.as_ref())?);
+    let accounts = compose::accounts(&opened.store, &config.accounts).await?;
+    for service in services {
+        endpoints.push(ports.open_service(service, config, opened, &accounts, tls.as_ref())?);
     }
     let note = (config.durability != Durability::Memory)
         .then(|| AdminNote { address: admin_address, token: token.clone() }.write(&config.data_dir))
@@ -115,12 +116,13 @@ impl Ports {
     fn open_service(
         &mut self,
         bound: BoundService,
-        composer: &Composer,
         config: &Config,
+        opened: &Opened,
+        accounts: &Arc<Accounts>,
         tls: Option<&Arc<dyn Handshake>>,
     ) -> Result<Endpoint> {
         let limits = Limits { connections: config.max_connections, ..Limits::default() };
-        let service = composer.service(bound.kind);
+        let service = (bound.build)(&opened.store, accounts);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {
             self.open(listener, tls.cloned(), Arc::clone(&service), limits);
