@@ -36,7 +36,6 @@ struct Server {
     child: Child,
     out: BufReader<ChildStdout>,
     banner: String,
-    admin: SocketAddr,
 }
 
 impl Server {
@@ -49,19 +48,23 @@ impl Server {
         while !banner.contains("Ready.") {
             assert!(out.read_line(&mut banner).unwrap() > 0, "ended early: {banner}");
         }
-        let line = banner.lines().find(|line| line.trim_start().starts_with("admin")).unwrap();
-        let admin = line.split("http://").nth(1).unwrap().parse().unwrap();
-        Self { child, out, banner, admin }
+        Self { child, out, banner }
     }
 
     fn ask(&self, request: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.admin).unwrap();
+        let mut stream = TcpStream::connect(self.endpoint("admin")).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         write!(stream, "{request} HTTP/1.0\r\nhost: x\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// Where a service listens.
+    fn endpoint(&self, name: &str) -> SocketAddr {
+        let line = self.banner.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+        line.split("://").nth(1).unwrap().parse().unwrap()
     }
 
     /// Sends SIGTERM and waits for the end.
@@ -141,9 +144,10 @@ fn what_cannot_start_says_so_in_one_line() {
     let free = "--admin-port=0";
     let table: &[(&[&str], i32, &[&str])] = &[
         (&["serve", "--data-dir", other, "--admin-port", &taken_port], 1, &["in use", &taken_port, "--admin-port"]),
-        (&["serve", "--data-dir", data, free], 1, &["in use", data]),
+        (&["serve", "--data-dir", other, free, "--blob-port", &taken_port], 1, &["in use", "--blob-port"]),
+        (&["serve", "--data-dir", data, free, "--blob-port=0"], 1, &["in use", data]),
         (&["check", "--data-dir", data], 1, &["in use", data]),
-        (&["serve", "--data-dir", file, free], 1, &[file]),
+        (&["serve", "--data-dir", file, free, "--blob-port=0"], 1, &[file]),
         (&["serve", "--data-dir", other, free, "--account", "mine=not base64"], 1, &["mine", "Base64"]),
         (&["serve", "--data-dir", other, free, "--account", "M=AQI="], 1, &["\"M\""]),
         (&["serve", "--data-dir", other, free, "--listen", "0.0.0.0"], 1, &["--expose-development-account"]),
@@ -162,6 +166,37 @@ fn what_cannot_start_says_so_in_one_line() {
         assert!(*code == 2 || line.lines().count() == 1, "{arguments:?}: {line}");
     }
     drop(taken);
+    assert_eq!(server.terminate(), 0);
+}
+
+#[test]
+fn service_ports_speak_https_when_they_have_a_certificate() {
+    let directory = tempfile::tempdir().unwrap();
+    let pair = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+    std::fs::write(&certificate, pair.cert.pem()).unwrap();
+    std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+    let tls = ["--tls-cert", text(&certificate), "--tls-key", text(&key), "--listen", "::1", "--listen", "127.0.0.1"];
+    let server = Server::start(&directory.path().join("data"), &tls);
+    assert!(server.banner.contains("BlobEndpoint=https://[::1]:"), "{}", server.banner);
+
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(pair.cert.der().clone()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = std::sync::Arc::new(config.with_root_certificates(roots).with_no_client_auth());
+    let client = rustls::ClientConnection::new(config, "localhost".try_into().unwrap()).unwrap();
+    let mut stream = rustls::StreamOwned::new(client, TcpStream::connect(server.endpoint("blob")).unwrap());
+    write!(stream, "GET /devstoreaccount1/?comp=list HTTP/1.0\r\nhost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.0 4") && answer.contains("x-ms-request-id: "), "{answer}");
+
+    let mut plain = TcpStream::connect(server.endpoint("blob")).unwrap();
+    write!(plain, "GET /devstoreaccount1/?comp=list HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _reset = plain.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP"), "never plain on a secure port");
     assert_eq!(server.terminate(), 0);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: bytes, elements and depth are capped before memory is taken, and there is no DTD, so nothing expands.
 
-use quick_xml::{Reader, events::Event};
+use quick_xml::{Reader, XmlVersion, events::Event};
 use types::ErrorCode;
 
 use crate::{ServiceError, limits};
@@ -74,8 +74,12 @@ pub fn parse(document: &[u8]) -> Result<Element, XmlError> {
     if document.len() > limits::XML_MAX_BYTES {
         return Err(XmlError::TooLarge { what: "bytes", limit: limits::XML_MAX_BYTES });
     }
-    let document = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);
-    let mut reader = Reader::from_reader(document);
+    let document = std::str::from_utf8(document).map_err(|error| {
+        let position = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
+        XmlError::Malformed { position, reason: error.to_string() }
+    })?;
+    let document = document.strip_prefix('\u{FEFF}').unwrap_or(document);
+    let mut reader = Reader::from_str(document);
     reader.config_mut().expand_empty_elements = true;
     let mut tree = Tree::default();
     loop {
@@ -85,15 +89,14 @@ pub fn parse(document: &[u8]) -> Result<Element, XmlError> {
         match event.map_err(|error| malformed(error.to_string()))? {
             Event::Start(tag) => {
                 tag.attributes().try_for_each(|attribute| attribute.map(drop)).map_err(|e| malformed(e.to_string()))?;
-                let name = utf8(tag.local_name().as_ref()).map_err(malformed)?;
-                tree.open(name).map_err(|error| error.unwrap_or_else(|| malformed("a second root".into())))?;
+                tree.open(tag.local_name().as_ref().to_owned())
+                    .map_err(|error| error.unwrap_or_else(|| malformed("a second root".into())))?;
             }
             Event::End(_) => tree.close(),
             Event::Text(text) => {
-                let text = text.xml_content().map_err(|error| malformed(error.to_string()))?;
-                tree.text(&text).map_err(malformed)?;
+                tree.text(&text.xml_content(XmlVersion::Implicit1_0)).map_err(malformed)?;
             }
-            Event::CData(data) => tree.text(&utf8(&data).map_err(malformed)?).map_err(malformed)?,
+            Event::CData(data) => tree.text(&data).map_err(malformed)?,
             Event::GeneralRef(reference) => {
                 let text = match reference.resolve_char_ref().map_err(|error| malformed(error.to_string()))? {
                     Some(character) => character.to_string(),
@@ -155,18 +158,14 @@ impl Tree {
     }
 }
 
-fn utf8(bytes: &[u8]) -> Result<String, String> {
-    std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| error.to_string())
-}
-
-fn entity(name: &[u8]) -> Result<&'static str, String> {
+fn entity(name: &str) -> Result<&'static str, String> {
     match name {
-        b"lt" => Ok("<"),
-        b"gt" => Ok(">"),
-        b"amp" => Ok("&"),
-        b"quot" => Ok("\""),
-        b"apos" => Ok("'"),
-        other => Err(format!("the entity {:?} is not known", String::from_utf8_lossy(other))),
+        "lt" => Ok("<"),
+        "gt" => Ok(">"),
+        "amp" => Ok("&"),
+        "quot" => Ok("\""),
+        "apos" => Ok("'"),
+        other => Err(format!("the entity {other:?} is not known")),
     }
 }
 
