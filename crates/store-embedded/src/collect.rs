@@ -96,7 +96,7 @@ impl EmbeddedEngine {
         let chunk = from.record.chunk;
         let extent = self.shared().extents.get(from.extent)?.ok_or(StoreError::ChunkGone(chunk))?;
         let placed = PlacedChunk { extent, offset: from.offset, chunk };
-        let mut writer = Box::new(StreamWriter::new(Arc::clone(self.shared()), Some(chunk.length)));
+        let mut writer = Box::new(StreamWriter::new(Arc::clone(self.shared())));
         let mut offset = 0;
         while let Some(place) = block_at(chunk.length, offset) {
             let placed = placed.clone();

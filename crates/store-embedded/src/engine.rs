@@ -141,7 +141,7 @@ impl EmbeddedEngine {
 
     fn admit(&self, commit: &Commit) -> Result<(), StoreError> {
         if !commit.reclaims {
-            self.shared.space.check(&*self.shared.disk, self.shared.clock.now())?;
+            self.shared.space.check(&*self.shared.disk, self.shared.clock.now(), 0)?;
         }
         let rides: usize = commit.rides.iter().map(|ride| ride.bytes.len()).sum();
         if rides > RIDES_BYTES {
@@ -224,8 +224,7 @@ impl EmbeddedEngine {
     async fn spill_large(&self, commit: &Commit) -> Result<Vec<Spilled>, StoreError> {
         let mut spilled = Vec::new();
         for (key, value) in large(commit) {
-            let length = u64::try_from(value.len()).unwrap_or(u64::MAX);
-            let mut writer = StreamWriter::new(Arc::clone(&self.shared), Some(length));
+            let mut writer = StreamWriter::new(Arc::clone(&self.shared));
             writer.write(value.clone()).await?;
             let (chunk, ride, hold) = writer.end().await?;
             spilled.push(Spilled { key: key.clone(), chunk, ride, hold });
@@ -303,8 +302,9 @@ impl Engine for EmbeddedEngine {
         if let Some(error) = &self.shared.sequencer.lock().refusing {
             return Err(error.clone());
         }
-        self.shared.space.check(&*self.shared.disk, self.shared.clock.now())?;
-        Ok(Box::new(StreamWriter::new(Arc::clone(&self.shared), expected_length)))
+        let (disk, now) = (&*self.shared.disk, self.shared.clock.now());
+        self.shared.space.check(disk, now, expected_length.unwrap_or(0))?;
+        Ok(Box::new(StreamWriter::new(Arc::clone(&self.shared))))
     }
 
     fn open_chunk(&self, chunk: ChunkRef) -> BoxFuture<'_, Result<Box<dyn ChunkSource>, StoreError>> {

@@ -280,18 +280,18 @@ impl Space {
         Self { reserve_bytes, available_bytes: AtomicU64::new(u64::MAX), checked_ticks: AtomicU64::new(0) }
     }
 
-    /// Refuses when less than the reserve is free.
-    pub(crate) fn check(&self, disk: &dyn Disk, now: types::Timestamp) -> Result<(), StoreError> {
+    /// Refuses when less than the reserve would be free after `growth` more bytes.
+    pub(crate) fn check(&self, disk: &dyn Disk, now: types::Timestamp, growth: u64) -> Result<(), StoreError> {
         let checked = self.checked_ticks.load(Ordering::Relaxed);
-        if now.ticks().saturating_sub(checked) >= SPACE_TICKS || self.is_low() {
+        if now.ticks().saturating_sub(checked) >= SPACE_TICKS || self.is_low(growth) {
             self.checked_ticks.store(now.ticks(), Ordering::Relaxed);
             self.available_bytes.store(disk.available_bytes()?, Ordering::Relaxed);
         }
-        if self.is_low() { Err(self.full(disk)) } else { Ok(()) }
+        if self.is_low(growth) { Err(self.full(disk)) } else { Ok(()) }
     }
 
-    fn is_low(&self) -> bool {
-        self.available_bytes.load(Ordering::Relaxed) < self.reserve_bytes
+    fn is_low(&self, growth: u64) -> bool {
+        self.available_bytes.load(Ordering::Relaxed) < self.reserve_bytes.saturating_add(growth)
     }
 
     fn full(&self, disk: &dyn Disk) -> StoreError {

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use crc_fast::{CrcAlgorithm, Digest, crc64_nvme};
 use store::{Answer, BoxFuture, ChunkRef, PendingChunk, StoreError, chunk::ChunkWriter};
 
@@ -20,8 +20,9 @@ const SYNC_BYTES: u64 = 32 * 1024 * 1024;
 
 pub(crate) struct StreamWriter {
     shared: Arc<Shared>,
-    /// Data so far of a small chunk; empty once the chunk is streamed.
-    small: Vec<u8>,
+    /// Data so far of a small chunk; empty once the chunk is streamed. One piece is kept as it came.
+    small: BytesMut,
+    first: Option<Bytes>,
     streamed: Option<Streamed>,
     digest: Digest,
     length: u64,
@@ -44,10 +45,10 @@ struct Streamed {
 }
 
 impl StreamWriter {
-    pub(crate) fn new(shared: Arc<Shared>, expected: Option<u64>) -> Self {
-        let expected = expected.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
-        let small = Vec::with_capacity(expected.min(RIDE_BYTES));
-        Self { shared, small, streamed: None, digest: Digest::new(CrcAlgorithm::Crc64Nvme), length: 0 }
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let streamed = None;
+        let (small, first) = (BytesMut::new(), None);
+        Self { shared, small, first, streamed, digest: Digest::new(CrcAlgorithm::Crc64Nvme), length: 0 }
     }
 
     async fn stream(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
@@ -55,6 +56,7 @@ impl StreamWriter {
             Some(streamed) => streamed,
             None => {
                 let mut streamed = Streamed::begin(&self.shared).await?;
+                streamed.append(&self.first.take().unwrap_or_default()).await?;
                 streamed.append(&std::mem::take(&mut self.small)).await?;
                 self.streamed.insert(streamed)
             }
@@ -69,7 +71,14 @@ impl StreamWriter {
             let (chunk, hold) = streamed.finish(self.length, crc64).await?;
             return Ok((chunk, None, hold));
         }
-        let data = Bytes::from(self.small);
+        let data = match self.first.take() {
+            Some(first) if self.small.is_empty() => first,
+            first => {
+                let mut whole = BytesMut::from(&*first.unwrap_or_default());
+                whole.extend_from_slice(&self.small);
+                whole.freeze()
+            }
+        };
         let (chunk, hold) = self.shared.extents.place_small(&data).map_err(|error| self.shared.full_or(error))?;
         Ok((chunk, Some(data), hold))
     }
@@ -88,8 +97,12 @@ impl ChunkWriter for StreamWriter {
     fn write(&mut self, bytes: Bytes) -> Answer<'_, Result<(), StoreError>> {
         self.digest.update(&bytes);
         self.length += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        if self.streamed.is_none() && self.small.len() + bytes.len() <= RIDE_BYTES {
-            self.small.extend_from_slice(&bytes);
+        if self.streamed.is_none() && self.length <= u64::try_from(RIDE_BYTES).unwrap_or(0) {
+            if self.first.is_none() {
+                self.first = Some(bytes);
+            } else {
+                self.small.extend_from_slice(&bytes);
+            }
             return Answer::now(Ok(()));
         }
         Answer::Later(Box::pin(async move { self.stream(&bytes).await }))
