@@ -1,5 +1,5 @@
 //! Measures Lazuli as ratios: ours and a peer, or ours and the physical limit, in one run, in turns, because machines
-//! are noisy. `cargo run --release -p lazuli-bench -- store [--quick] [--json FILE]`.
+//! are noisy. `cargo xtask bench [--quick] [--json FILE]` sets up the peers and runs every suite.
 
 #![expect(
     clippy::disallowed_methods,
@@ -8,6 +8,7 @@
     reason = "a measurement reads clocks, spawns load, uses plain files and does arithmetic on rates"
 )]
 
+mod http;
 mod report;
 mod store;
 
@@ -25,7 +26,10 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
-    let suite = words.next().context("which suite? one of: store")?;
+    let suite = words.next().context("which suite? one of: http, store")?;
+    if suite == "load" {
+        return http::load(&words.collect::<Vec<_>>());
+    }
     let directory = std::env::current_dir()?.join("target").join("bench");
     let mut arguments = Arguments { quick: false, json: None, directory };
     while let Some(word) = words.next() {
@@ -38,10 +42,11 @@ fn main() -> anyhow::Result<()> {
     }
     std::fs::create_dir_all(&arguments.directory)?;
     let report = match suite.as_str() {
+        "http" => http::run(&arguments)?,
         "store" => store::run(&arguments)?,
         // Not for people: the parts of a suite that need a process of their own.
         "store-child" => return store::child(&arguments),
-        other => bail!("unknown suite {other}; one of: store"),
+        other => bail!("unknown suite {other}; one of: http, store"),
     };
     report.print();
     if let Some(path) = &arguments.json {

@@ -1,7 +1,7 @@
 //! The storage engine in process: group commit, reads under compaction, streaming, opening, idle memory.
 
 mod chunks;
-mod commits;
+pub(crate) mod commits;
 mod opening;
 mod reads;
 

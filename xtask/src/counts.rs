@@ -54,6 +54,14 @@ pub(crate) fn from_libtest(line: &str) -> Option<Counts> {
     Some(Counts { passed: number_before(outcomes, " passed")?, failed: number_before(outcomes, " failed")? })
 }
 
+/// Reads pytest's last line: `3 failed, 29 passed, 1 warning in 12.30s`. Errors outside of a test are failures too.
+pub(crate) fn from_pytest(line: &str) -> Option<Counts> {
+    let (outcomes, _) = line.trim().trim_matches('=').trim().split_once(" in ")?;
+    let count = |word| number_before(outcomes, word).unwrap_or(0);
+    let counts = Counts { passed: count(" passed"), failed: count(" failed") + count(" error") };
+    (counts != Counts::default()).then_some(counts)
+}
+
 fn number_before(text: &str, word: &str) -> Option<u64> {
     let (before, _) = text.split_once(word)?;
     before.rsplit(' ').next()?.parse().ok()
@@ -91,6 +99,21 @@ mod tests {
         ];
         for (line, expected) in table {
             assert_eq!(from_libtest(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn pytest_summaries() {
+        let table = [
+            ("29 passed in 12.30s", counts(29, 0)),
+            ("3 failed, 29 passed, 1 warning in 75.30s (0:01:15)", counts(29, 3)),
+            ("==== 1 passed, 2 errors in 0.5s ====", counts(1, 2)),
+            ("1 error in 0.5s", counts(0, 1)),
+            ("test_first_slice.py ....", None),
+            ("no tests ran in 0.01s", None),
+        ];
+        for (line, expected) in table {
+            assert_eq!(from_pytest(line), expected, "{line}");
         }
     }
 

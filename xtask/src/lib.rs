@@ -4,6 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a build program: it reads the source tree and waits between retries")]
 
+pub mod bench;
 mod counts;
 mod process;
 pub mod setup;

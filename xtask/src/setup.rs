@@ -1,12 +1,16 @@
 //! What the tests need before they can run: one step an ingredient, in [`STEPS`].
 //!
-//! Today that is the crates of `Cargo.lock`. The Python environment and the Node packages of the conformance tests are
-//! further steps of the same table. Invariant: a step that fails is tried again, and its failure is reported as
-//! set-up, never as a failed test.
+//! The crates of `Cargo.lock`, and the Python environment of the conformance tests; Node packages will be a further step
+//! of the same table. Invariant: a step that fails is tried again, and its failure is reported as set-up, never as a
+//! failed test.
 
 use crate::process;
 use anyhow::{Result, bail};
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 /// One thing to bring onto the machine. Running it twice does no harm.
 struct Step {
@@ -15,7 +19,10 @@ struct Step {
 }
 
 /// Everything the tests need, in order.
-const STEPS: &[Step] = &[Step { name: "crates of Cargo.lock", run: fetch_crates }];
+const STEPS: &[Step] = &[
+    Step { name: "crates of Cargo.lock", run: fetch_crates },
+    Step { name: "Python packages of conformance/", run: install_python_packages },
+];
 
 /// Networks fail for moments: try this often, waiting longer each time.
 const ATTEMPTS: u32 = 4;
@@ -31,6 +38,18 @@ pub fn prepare(root: &Path) -> Result<()> {
         retry(step.name, std::thread::sleep, || (step.run)(root))?;
     }
     Ok(())
+}
+
+/// Tries to bring something that can be done without. False when every attempt failed.
+pub(crate) fn retried(name: &str, attempt: impl FnMut() -> Result<()>) -> bool {
+    println!("== set-up: {name}");
+    match retry(name, std::thread::sleep, attempt) {
+        Ok(()) => true,
+        Err(error) => {
+            println!("== set-up: {name}: left out: {error:#}");
+            false
+        }
+    }
 }
 
 /// Runs `attempt` until it succeeds, at most [`ATTEMPTS`] times.
@@ -53,6 +72,36 @@ fn fetch_crates(root: &Path) -> Result<()> {
         bail!("cargo fetch --locked failed");
     }
     Ok(())
+}
+
+/// The interpreter of the private environment.
+pub(crate) fn python(root: &Path) -> PathBuf {
+    environment(root).join("bin").join("python")
+}
+
+fn environment(root: &Path) -> PathBuf {
+    root.join("target").join("conformance").join("venv")
+}
+
+/// Makes the private environment, unless it already holds exactly what is asked for.
+fn install_python_packages(root: &Path) -> Result<()> {
+    let requirements = root.join("conformance").join("requirements.txt");
+    let wanted = std::fs::read_to_string(&requirements)?;
+    let installed = environment(root).join("installed.txt");
+    if std::fs::read_to_string(&installed).is_ok_and(|found| found == wanted) {
+        return Ok(());
+    }
+    let mut make = Command::new("python3");
+    make.args(["-m", "venv", "--clear"]).arg(environment(root));
+    if !process::succeeds(&mut make)? {
+        bail!("python3 -m venv failed");
+    }
+    let mut install = Command::new(python(root));
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&requirements);
+    if !process::succeeds(&mut install)? {
+        bail!("pip install failed");
+    }
+    Ok(std::fs::write(installed, wanted)?)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{
     setup,
 };
 use anyhow::Result;
-use std::path::Path;
+use std::{path::Path, process::Command};
 
 /// Sets up, checks and tests the workspace at `root`.
 ///
@@ -30,6 +30,7 @@ pub fn run(root: &Path) -> Result<Outcome> {
     )?);
     sum.add(dependencies(root)?);
     sum.add(tests(root)?);
+    sum.add(conformance(root)?);
     println!("\n{sum}");
     Ok(if sum.failed == 0 { Outcome::Good } else { Outcome::Failed })
 }
@@ -58,6 +59,24 @@ fn tests(root: &Path) -> Result<Counts> {
     let mut sum = nextest(root)?;
     sum.add(libtest(root, &["test", "--doc", "--workspace", "--locked", "--profile", "ci", "--no-fail-fast"])?);
     Ok(sum)
+}
+
+/// Official clients against the built server.
+fn conformance(root: &Path) -> Result<Counts> {
+    let built = check(root, "server", &["build", "--locked", "--profile", "ci", "--package", "lazuli"])?;
+    if built.failed > 0 {
+        return Ok(built);
+    }
+    println!("== conformance: pytest conformance");
+    let mut sum = Counts::default();
+    let mut pytest = Command::new(setup::python(root));
+    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "conformance"]).current_dir(root);
+    let succeeded = process::watch(&mut pytest, Read::Stdout, |line| {
+        if let Some(counts) = counts::from_pytest(line) {
+            sum.add(counts);
+        }
+    })?;
+    Ok(sum.of_runner(succeeded))
 }
 
 fn nextest(root: &Path) -> Result<Counts> {

@@ -36,6 +36,11 @@ pub(crate) fn run(arguments: &Arguments, report: &mut Report) -> anyhow::Result<
     Ok(())
 }
 
+/// The loop that writes over HTTP are compared with.
+pub(crate) fn group_commit_loop(path: &Path, time: Duration) -> anyhow::Result<f64> {
+    ours_loop(path, time, TASKS, Object::Each)
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

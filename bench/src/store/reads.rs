@@ -1,7 +1,6 @@
 //! Random gets, quiet and while the index compacts after a load.
 
 use std::{
-    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -38,11 +37,10 @@ pub(crate) fn load(opened: &Opened, rows: u64) -> anyhow::Result<()> {
 pub(crate) fn run(arguments: &Arguments, report: &mut Report) -> anyhow::Result<()> {
     let rows = if arguments.quick { 200_000 } else { 1_000_000 };
     let directory = tempfile::tempdir_in(&arguments.directory)?;
-    let path = directory.path().join("ours");
-    let opened = open(&path)?;
+    let opened = open(&directory.path().join("ours"))?;
     load(&opened, rows)?;
     // The load left work behind: read while it is done, then when it is over.
-    let busy = gets_while(&opened.store, rows, || compacting(&opened, &path))?;
+    let busy = gets_while(&opened.store, rows, || compacting(&opened, Duration::from_secs(6)))?;
     opened.engine.checkpoint()?;
     opened.engine.compact()?;
     let quiet = gets_for(&opened.store, rows, Duration::from_secs(3))?;
@@ -51,26 +49,22 @@ pub(crate) fn run(arguments: &Arguments, report: &mut Report) -> anyhow::Result<
     Ok(())
 }
 
-/// Compacts everything once more, so that there is surely something to do while reading.
-fn compacting(opened: &Opened, _path: &Path) -> anyhow::Result<()> {
+/// Overwrites rows at a steady pace, so that the engine has tables to write and to compact all the time.
+fn compacting(opened: &Opened, time: Duration) -> anyhow::Result<()> {
     let start = Instant::now();
+    let value = Bytes::from(vec![6; ROW_BYTES]);
+    let runtime = runtime()?;
     let mut round = 0;
-    while start.elapsed() < Duration::from_secs(3) {
-        // Overwrite a tenth and compact it in: the steady state of a busy index.
-        let value = Bytes::from(vec![6; ROW_BYTES]);
-        let runtime = runtime()?;
-        for batch in 0..20_u64 {
-            let value = &value;
-            runtime.block_on(opened.store.transact(Scope::unit(UnitId::new(1)), |txn| async move {
-                for number in 0..1000 {
-                    txn.put(key(round * 7919 + batch * 1000 + number), value.clone());
-                }
-                Ok::<_, StoreError>(())
-            }))?;
-        }
-        opened.engine.checkpoint()?;
-        opened.engine.compact()?;
+    while start.elapsed() < time {
+        let value = &value;
+        runtime.block_on(opened.store.transact(Scope::unit(UnitId::new(1)), |txn| async move {
+            for number in 0..500 {
+                txn.put(key(round * 7919 + number), value.clone());
+            }
+            Ok::<_, StoreError>(())
+        }))?;
         round += 1;
+        std::thread::sleep(Duration::from_millis(10));
     }
     Ok(())
 }

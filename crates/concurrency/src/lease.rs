@@ -12,6 +12,7 @@ pub mod check;
 mod duration;
 mod id;
 pub mod operation;
+mod stored;
 
 pub use check::{LeaseCheckRefusal, LeaseUse};
 pub use duration::{
@@ -20,6 +21,7 @@ pub use duration::{
 };
 pub use id::{InvalidLeaseId, LeaseId};
 pub use operation::{LeaseChange, LeaseOperation, LeaseOutcome, LeaseRefusal};
+pub use stored::{InvalidStoredLease, STORED_BYTES};
 
 use types::Timestamp;
 

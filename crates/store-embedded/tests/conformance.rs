@@ -1,5 +1,7 @@
 //! The embedded engine keeps every promise of the contract, on a real disk.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::sync::Arc;
 
 use store::{

@@ -81,8 +81,8 @@ pub(super) const ROWS: &[Row] = &[
     row("table",          Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
     row("file",           Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
 
-    // Plumbing: no storage, no rules.
-    row("http",           Ring::Protocols,  &["types"]),
+    // Plumbing: no storage, no rules; of the store only how its failures are answered.
+    row("http",           Ring::Protocols,  &["types", "store"]),
     // A protocol speaks for one service.
     row("blob-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "blob", "http"]),
     row("queue-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "queue", "http"]),

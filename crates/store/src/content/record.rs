@@ -87,7 +87,9 @@ pub enum Holdings {
 }
 
 impl Holdings {
-    pub(crate) fn encode(&self) -> Bytes {
+    /// The stored form.
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
         let writer = Writer::new(HOLDINGS_FORMAT);
         match self {
             Self::Nothing => writer.byte(0).build(),

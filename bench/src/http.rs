@@ -1,0 +1,25 @@
+//! The server over HTTP, beside Azurite and nginx, in turns. The load generator is a closed loop of our own.
+
+mod client;
+mod load;
+mod peers;
+mod rows;
+
+use std::time::Duration;
+
+use crate::{Arguments, report::Report};
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Report> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
+    let rounds = if arguments.quick { 1 } else { 3 };
+    runtime.block_on(rows::run(arguments, time, rounds))
+}
+
+/// Loads a server that is already running, for profiling it: `load PORT put|get BYTES SECONDS`.
+pub(crate) fn load(words: &[String]) -> anyhow::Result<()> {
+    let [port, verb, bytes, seconds] = words else { anyhow::bail!("load PORT put|get BYTES SECONDS") };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let bytes: usize = bytes.parse()?;
+    runtime.block_on(rows::load(port.parse()?, verb, bytes, Duration::from_secs(seconds.parse()?)))
+}

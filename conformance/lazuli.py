@@ -1,0 +1,82 @@
+"""Starts the built server on free ports with a data directory of its own, and stops it again."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ACCOUNT = "devstoreaccount1"
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BINARY = pathlib.Path(os.environ.get("LAZULI_BINARY", ROOT / "target" / "ci" / "lazuli"))
+
+
+class Server:
+    """A running server. The data directory outlives restarts and is removed at the end."""
+
+    def __init__(self, *flags):
+        self.flags = flags
+        self.directory = tempfile.TemporaryDirectory(prefix="lazuli-")
+        self.data = pathlib.Path(self.directory.name) / "data"
+        self.process = None
+        self.port = None
+
+    def start(self):
+        started = time.monotonic()
+        self.process = subprocess.Popen(
+            [BINARY, "serve", "--data-dir", self.data, "--log-level", "error",
+             "--blob-port", "0", "--queue-port", "0", "--table-port", "0", "--file-port", "0",
+             "--smb-port", "0", "--admin-port", "0", *self.flags],
+            stdout=subprocess.PIPE, stderr=None, text=True,
+        )
+        for line in self.process.stdout:
+            found = re.search(r"BlobEndpoint=http://127\.0\.0\.1:(\d+)/", line)
+            if found:
+                self.port = int(found.group(1))
+            if line.startswith("Ready"):
+                break
+        else:
+            raise RuntimeError(f"the server ended with {self.process.wait()} before it printed its blob endpoint")
+        # It prints its endpoints once it listens; from here on every answer counts.
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10):
+            pass
+        self.start_seconds = time.monotonic() - started
+        return self
+
+    @property
+    def blob_url(self):
+        return f"http://127.0.0.1:{self.port}/{ACCOUNT}"
+
+    @property
+    def connection_string(self):
+        return (f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
+                f"BlobEndpoint={self.blob_url};")
+
+    def resident_mib(self):
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        raise RuntimeError("no VmRSS")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stop(self):
+        """Asks it to stop, as a service manager does. Returns its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=30)
+        self.process.stdout.close()
+        return code
+
+    def check(self):
+        """`lazuli check` of the data directory; the server must be down."""
+        return subprocess.run([BINARY, "check", "--data-dir", self.data], capture_output=True, text=True)
+
+    def remove(self):
+        self.directory.cleanup()

@@ -1,0 +1,90 @@
+//! Who sends a request: the Authorization header becomes a grant.
+
+use std::sync::Arc;
+
+use access::{
+    Account, Authorized, Grant, Operation,
+    shared_key::{self, SharedKeyRefusal, SignedParts},
+};
+use http::header;
+use rest::{Request, ServiceError, dates, headers};
+use types::{ErrorCode, ServiceVersion, UnitId};
+
+use crate::BlobService;
+
+/// A caller that was authenticated.
+pub(crate) struct Caller {
+    pub(crate) account: Arc<Account>,
+    grant: Grant,
+    /// The version whose behaviour it gets.
+    pub(crate) version: ServiceVersion,
+}
+
+impl Caller {
+    pub(crate) fn unit(&self) -> UnitId {
+        self.account.unit
+    }
+
+    pub(crate) fn authorize<Op: Operation>(&self, operation: Op) -> Result<Authorized<Op>, ServiceError> {
+        self.grant.authorize(operation).map_err(|_| failed())
+    }
+}
+
+pub(crate) fn authenticate(service: &BlobService, request: &Request) -> Result<Caller, ServiceError> {
+    let Some(authorization) = headers::text(&request.headers, &header::AUTHORIZATION)? else {
+        return Err(ServiceError::new(
+            ErrorCode::NoAuthenticationInformation,
+            "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+        ));
+    };
+    let Some(value) = authorization.strip_prefix("SharedKey ") else {
+        return Err(ServiceError::new(
+            ErrorCode::InvalidAuthenticationInfo,
+            "Authentication information is not given in the correct format. Check the value of Authorization header.",
+        ));
+    };
+    // An account that does not exist answers like a wrong key: names of accounts are not told to strangers.
+    let account = service.accounts.get(&request.target.account).ok_or_else(failed)?;
+    let version = request.version.unwrap_or(ServiceVersion::NEWEST).min(ServiceVersion::NEWEST);
+    let now = service.store.now();
+    let sent: Vec<(&str, &str)> =
+        request.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
+    let query: Vec<(&str, &str)> = request.target.query.iter().collect();
+    let date = match headers::text(&request.headers, &headers::X_MS_DATE)? {
+        Some(date) => Some(date),
+        None => headers::text(&request.headers, &header::DATE)?,
+    };
+    let parts = SignedParts {
+        method: request.method.as_str(),
+        raw_path: &request.target.raw_path,
+        query: &query,
+        headers: &sent,
+        version,
+        date: date.and_then(|date| dates::parse_http(date, now)),
+    };
+    match shared_key::verify(account, value, &parts, now) {
+        Ok(grant) => Ok(Caller { account: Arc::clone(account), grant, version }),
+        Err(refusal) => Err(explained(&refusal, account)),
+    }
+}
+
+fn failed() -> ServiceError {
+    ServiceError::new(
+        ErrorCode::AuthenticationFailed,
+        "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly \
+         including the signature.",
+    )
+}
+
+/// The development account's key is no secret, so its users are told what should have been signed.
+fn explained(refusal: &SharedKeyRefusal, account: &Account) -> ServiceError {
+    let detail = match refusal {
+        SharedKeyRefusal::Mismatch { string_to_sign } if account.is_development() => format!(
+            "The MAC signature found in the HTTP request is not the same as any computed signature. Server used \
+             following string to sign: '{string_to_sign}'."
+        ),
+        SharedKeyRefusal::Date => refusal.to_string(),
+        _ => return failed(),
+    };
+    failed().with_detail("AuthenticationErrorDetail", detail)
+}

@@ -1,0 +1,111 @@
+//! Metadata and HTTP properties, from headers and to headers.
+
+use blob::{HttpHeaders, Metadata};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use rest::{Response, ServiceError, checksum, headers};
+use types::{ErrorCode, limits::METADATA_MAX_BYTES, names::MetadataName};
+
+const PREFIX: &str = "x-ms-meta-";
+
+macro_rules! names {
+    ($($name:ident: $text:literal;)*) => {
+        $(pub(crate) const $name: HeaderName = HeaderName::from_static($text);)*
+    };
+}
+
+names! {
+    BLOB_CONTENT_TYPE: "x-ms-blob-content-type";
+    BLOB_CONTENT_ENCODING: "x-ms-blob-content-encoding";
+    BLOB_CONTENT_LANGUAGE: "x-ms-blob-content-language";
+    BLOB_CONTENT_DISPOSITION: "x-ms-blob-content-disposition";
+    BLOB_CACHE_CONTROL: "x-ms-blob-cache-control";
+    BLOB_CONTENT_MD5: "x-ms-blob-content-md5";
+}
+
+/// The metadata of a request, in the order of names.
+pub(crate) fn from_headers(sent: &HeaderMap) -> Result<Metadata, ServiceError> {
+    let mut metadata = Metadata::new();
+    let mut bytes = 0;
+    for (name, value) in sent {
+        let Some(key) = name.as_str().strip_prefix(PREFIX) else { continue };
+        if key.is_empty() {
+            return Err(ServiceError::new(
+                ErrorCode::EmptyMetadataKey,
+                "The key for one of the metadata key-value pairs is empty.",
+            ));
+        }
+        let invalid = || {
+            ServiceError::new(
+                ErrorCode::InvalidMetadata,
+                "The metadata specified is invalid. It has characters that are not permitted.",
+            )
+            .with_detail("HeaderName", name.as_str())
+        };
+        MetadataName::parse(key).map_err(|_| invalid())?;
+        let value = value.to_str().map_err(|_| invalid())?;
+        bytes += key.len() + value.len();
+        metadata.push((key.to_owned(), value.to_owned()));
+    }
+    if bytes > METADATA_MAX_BYTES {
+        return Err(ServiceError::new(
+            ErrorCode::MetadataTooLarge,
+            "The size of the specified metadata exceeds the maximum size permitted.",
+        )
+        .with_detail("MaxLimit", METADATA_MAX_BYTES.to_string()));
+    }
+    metadata.sort();
+    Ok(metadata)
+}
+
+pub(crate) fn to_headers(mut response: Response, metadata: &Metadata) -> Response {
+    for (name, value) in metadata {
+        let name = HeaderName::from_bytes(format!("{PREFIX}{name}").as_bytes());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+/// How a blob that is being put will be served. The `x-ms-blob-` headers win over the standard ones.
+pub(crate) fn http_headers(sent: &HeaderMap) -> Result<HttpHeaders, ServiceError> {
+    let either = |ours: &HeaderName, standard: &HeaderName| -> Result<Option<String>, ServiceError> {
+        let ours = headers::text(sent, ours)?;
+        Ok(match ours {
+            Some(text) => Some(text),
+            None => headers::text(sent, standard)?,
+        }
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned))
+    };
+    let content_md5 = match headers::text(sent, &BLOB_CONTENT_MD5)? {
+        Some(text) => Some(checksum::parse_md5(&BLOB_CONTENT_MD5, text)?),
+        None => None,
+    };
+    Ok(HttpHeaders {
+        content_type: either(&BLOB_CONTENT_TYPE, &header::CONTENT_TYPE)?,
+        content_encoding: either(&BLOB_CONTENT_ENCODING, &header::CONTENT_ENCODING)?,
+        content_language: either(&BLOB_CONTENT_LANGUAGE, &header::CONTENT_LANGUAGE)?,
+        content_disposition: headers::text(sent, &BLOB_CONTENT_DISPOSITION)?.map(str::to_owned),
+        cache_control: either(&BLOB_CACHE_CONTROL, &header::CACHE_CONTROL)?,
+        content_md5,
+    })
+}
+
+/// The type of a blob that was put without one.
+pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
+
+pub(crate) fn http_headers_to(mut response: Response, served: &HttpHeaders) -> Response {
+    response = response.text_header(header::CONTENT_TYPE, served.content_type.as_deref().unwrap_or(DEFAULT_TYPE));
+    for (name, value) in [
+        (header::CONTENT_ENCODING, &served.content_encoding),
+        (header::CONTENT_LANGUAGE, &served.content_language),
+        (header::CONTENT_DISPOSITION, &served.content_disposition),
+        (header::CACHE_CONTROL, &served.cache_control),
+    ] {
+        if let Some(value) = value {
+            response = response.text_header(name, value);
+        }
+    }
+    response
+}

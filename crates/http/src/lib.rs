@@ -1,0 +1,36 @@
+//! What the REST protocols share: targets, headers, ranges, dates, bodies, checksums, XML, errors, connections.
+//!
+//! The package is `lazuli-http`; the library is called `rest`, because `http` is the well-known crate of types.
+//!
+//! **Invariants.** Nothing here knows a service, a rule or a row; of the store it knows only how its failures are
+//! answered. A body never sits in memory as a whole. Everything a client can make larger has a limit in [`limits`].
+//! Time and fresh ids come from the [`Host`], never from the machine.
+
+mod answer;
+pub mod body;
+pub mod checksum;
+pub mod dates;
+mod error;
+pub mod headers;
+pub mod limits;
+mod panics;
+mod percent;
+mod query;
+pub mod range;
+mod request;
+mod response;
+pub mod serve;
+mod service;
+mod stall;
+mod target;
+pub mod xml;
+
+pub use body::{Body, BodyError};
+pub use error::ServiceError;
+pub use query::Query;
+pub use range::ByteRange;
+pub use request::{Request, RequestId};
+pub use response::{Response, ResponseBody, StreamError};
+pub use serve::{Handshake, Io, Listener, Shutdown, serve};
+pub use service::{BoxFuture, Host, Outcome, Record, Service};
+pub use target::Target;

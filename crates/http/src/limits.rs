@@ -1,0 +1,60 @@
+//! Every limit of a request before its meaning is known, in one table. The limits of the services are in
+//! `types::limits`; these are the ones of the envelope.
+
+use std::time::Duration;
+
+use types::limits::{APPEND_BLOCK_MAX_BYTES, BLOCK_MAX_BYTES, PUT_BLOB_MAX_BYTES};
+
+/// Longest path as sent: 2,048 UTF-16 units take at most 9 characters each when percent-encoded, and there is an
+/// account and a share before them.
+pub const PATH_MAX_BYTES: usize = 20 * 1024;
+/// Longest query as sent: a shared access signature, a prefix and a marker.
+pub const QUERY_MAX_BYTES: usize = 32 * 1024;
+/// Most parameters of a query.
+pub const QUERY_PARAMETERS_MAX: usize = 128;
+/// Most header lines: 8 KiB of metadata may be many short ones.
+pub const HEADERS_MAX: usize = 256;
+/// Most bytes of all header lines together.
+pub const HEADERS_MAX_BYTES: usize = 64 * 1024;
+/// Most bytes that a connection buffers, so the hard end of a request's head.
+pub const CONNECTION_BUFFER_BYTES: usize = 256 * 1024;
+/// Largest body of any operation: that of Put Blob.
+pub const BODY_MAX_BYTES: u64 = PUT_BLOB_MAX_BYTES;
+/// Most bytes of an XML document: a block list of 50,000 ids of 64 bytes.
+pub const XML_MAX_BYTES: usize = 8 * 1024 * 1024;
+/// Most elements of an XML document.
+pub const XML_ELEMENTS_MAX: usize = 60_000;
+/// Deepest nesting of an XML document.
+pub const XML_DEPTH_MAX: usize = 16;
+
+const _: () = assert!(BODY_MAX_BYTES >= BLOCK_MAX_BYTES && BODY_MAX_BYTES >= APPEND_BLOCK_MAX_BYTES);
+
+/// What a listener allows its clients.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once; further ones wait in the listener's queue.
+    pub connections: usize,
+    /// Time for the head of a request, and the longest a kept connection stays idle.
+    pub head_timeout: Duration,
+    /// Longest wait for the next piece of a body.
+    pub body_timeout: Duration,
+    /// Longest time in which a client takes nothing of an answer.
+    pub write_timeout: Duration,
+    /// Time for the handshake of TLS.
+    pub handshake_timeout: Duration,
+    /// Time that requests in flight get at shutdown.
+    pub drain_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            head_timeout: Duration::from_secs(60),
+            body_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(120),
+            handshake_timeout: Duration::from_secs(10),
+            drain_timeout: Duration::from_secs(25),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The seam between plumbing and services: what a listener calls, and what it needs from its host.
+
+use std::{fmt, future::Future, pin::Pin, time::Duration};
+
+use http::{Method, StatusCode};
+use types::Timestamp;
+
+use crate::{Request, RequestId, Response, ServiceError};
+
+/// A boxed future that can cross threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One service behind a port.
+pub trait Service: Send + Sync + 'static {
+    /// Its name in logs and metrics: `blob`.
+    fn name(&self) -> &'static str;
+
+    /// Answers a request. The future is dropped when the client goes away.
+    fn call(&self, request: Request) -> BoxFuture<'_, Outcome>;
+}
+
+/// The answer to a request, and which operation it turned out to be.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The answer.
+    pub response: Response,
+    /// The operation's name in logs and metrics, such as `PutBlob`; `Unknown` before it was found out.
+    pub operation: &'static str,
+}
+
+impl Outcome {
+    /// The outcome of an operation.
+    #[must_use]
+    pub fn new(operation: &'static str, result: Result<Response, ServiceError>) -> Self {
+        Self { response: result.unwrap_or_else(Response::from), operation }
+    }
+}
+
+/// What a listener takes from its surroundings: time, fresh ids, and somebody who writes down what happened.
+pub trait Host: Send + Sync + 'static {
+    /// Server time.
+    fn now(&self) -> Timestamp;
+
+    /// An id that no other request has.
+    fn request_id(&self) -> RequestId;
+
+    /// Called once a request, when the last byte of its answer was handed over or the client went away.
+    fn observe(&self, record: &Record<'_>);
+}
+
+/// What is known of a request when it is over. Holds no header and no body.
+pub struct Record<'a> {
+    /// The service.
+    pub service: &'static str,
+    /// The operation.
+    pub operation: &'static str,
+    /// The verb.
+    pub method: &'a Method,
+    /// Path and query as sent. **Secret:** it may hold a signature; show it with [`Record::shown_target`].
+    raw_target: &'a str,
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// The code of the error, if it was one.
+    pub error_code: Option<types::ErrorCode>,
+    /// The id of the request.
+    pub request_id: RequestId,
+    /// From the arrival of the head to the last byte of the answer.
+    pub duration: Duration,
+    /// Declared length of the request's body.
+    pub bytes_in: u64,
+    /// Bytes of the answer's body.
+    pub bytes_out: u64,
+    /// False when the answer was not sent to its end.
+    pub complete: bool,
+}
+
+impl<'a> Record<'a> {
+    #[expect(clippy::too_many_arguments, reason = "the one caller has them as fields")]
+    pub(crate) const fn new(
+        service: &'static str,
+        operation: &'static str,
+        method: &'a Method,
+        raw_target: &'a str,
+        status: StatusCode,
+        error_code: Option<types::ErrorCode>,
+        request_id: RequestId,
+        duration: Duration,
+        bytes: (u64, u64),
+        complete: bool,
+    ) -> Self {
+        let (bytes_in, bytes_out) = bytes;
+        Self {
+            service,
+            operation,
+            method,
+            raw_target,
+            status,
+            error_code,
+            request_id,
+            duration,
+            bytes_in,
+            bytes_out,
+            complete,
+        }
+    }
+
+    /// Path and query with signatures blotted out, for people and logs.
+    #[must_use]
+    pub fn shown_target(&self) -> String {
+        redact(self.raw_target)
+    }
+}
+
+impl fmt::Debug for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("operation", &self.operation)
+            .field("target", &self.shown_target())
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Replaces the value of every `sig` parameter, however its name is written.
+pub(crate) fn redact(raw_target: &str) -> String {
+    let Some((path, query)) = raw_target.split_once('?') else { return raw_target.to_owned() };
+    let shown = query.split('&').map(|pair| {
+        let (name, _) = pair.split_once('=').unwrap_or((pair, ""));
+        // An encoded name could hide the word.
+        let decoded = crate::percent::decode(name);
+        let secret = decoded.is_none_or(|name| name.eq_ignore_ascii_case("sig"));
+        if secret { format!("{name}=REDACTED") } else { pair.to_owned() }
+    });
+    format!("{path}?{}", shown.collect::<Vec<_>>().join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_never_show() {
+        let table = [
+            ("/a/c", "/a/c"),
+            ("/a/c?comp=list", "/a/c?comp=list"),
+            ("/a/c?sv=1&sig=abc%3D&se=2", "/a/c?sv=1&sig=REDACTED&se=2"),
+            ("/a?SIG=abc", "/a?SIG=REDACTED"),
+            ("/a?s%69g=abc", "/a?s%69g=REDACTED"),
+            ("/a?s%zz=abc", "/a?s%zz=REDACTED"),
+            ("/a?sig", "/a?sig=REDACTED"),
+            ("/a?signature=x", "/a?signature=x"),
+        ];
+        for (raw, shown) in table {
+            assert_eq!(redact(raw), shown);
+        }
+    }
+}

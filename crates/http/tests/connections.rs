@@ -1,0 +1,249 @@
+//! A listener with a small service behind it, spoken to over real sockets, politely and not.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode};
+use rest::{
+    BoxFuture, Host, Listener, Outcome, Record, Request, RequestId, Response, ResponseBody, Service, ServiceError,
+    Shutdown, StreamError, limits::Limits, serve,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+use types::Timestamp;
+
+/// Answers by the name of the container.
+struct Parrot;
+
+impl Parrot {
+    async fn answer(mut request: Request) -> Result<Response, ServiceError> {
+        let text = HeaderValue::from_static("text/plain");
+        match request.target.container.as_deref() {
+            Some("echo") => {
+                let body = request.body.collect(1024 * 1024).await?;
+                Ok(Response::new(StatusCode::CREATED).body(text, ResponseBody::bytes(body)))
+            }
+            Some("refuse") => Err(ServiceError::missing_header("x-ms-blob-type")),
+            Some("panic") => panic!("on purpose"),
+            Some("broken") => {
+                let body = ResponseBody::stream(100, 0, |step| async move {
+                    if step == 0 { Ok(Some((Bytes::from_static(b"part"), 1))) } else { Err(StreamError("gone".into())) }
+                });
+                Ok(Response::new(StatusCode::OK).body(text, body))
+            }
+            Some("slow") => {
+                tokio::time::timeout(Duration::from_millis(300), std::future::pending::<()>()).await.ok();
+                Ok(Response::new(StatusCode::OK).body(text, ResponseBody::bytes(Bytes::from_static(b"slow"))))
+            }
+            _ => Ok(Response::new(StatusCode::OK)),
+        }
+    }
+}
+
+impl Service for Parrot {
+    fn name(&self) -> &'static str {
+        "parrot"
+    }
+
+    fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
+        Box::pin(async move { Outcome::new("Parrot", Self::answer(request).await) })
+    }
+}
+
+#[derive(Default)]
+struct Notes {
+    ids: AtomicU64,
+    seen: Mutex<Vec<String>>,
+}
+
+impl Host for Notes {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_seconds(784_111_777)
+    }
+
+    fn request_id(&self) -> RequestId {
+        RequestId::new(u128::from(self.ids.fetch_add(1, Ordering::Relaxed) + 1))
+    }
+
+    fn observe(&self, record: &Record<'_>) {
+        let line = format!("{} {} {}", record.status.as_u16(), record.shown_target(), record.complete);
+        self.seen.lock().unwrap().push(line);
+    }
+}
+
+struct Running {
+    address: SocketAddr,
+    notes: Arc<Notes>,
+    stop: tokio::sync::watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test is the server here")]
+async fn start() -> Running {
+    let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = tcp.local_addr().unwrap();
+    let notes = Arc::new(Notes::default());
+    let (stop, shutdown) = Shutdown::channel();
+    let limits =
+        Limits { head_timeout: Duration::from_secs(1), body_timeout: Duration::from_secs(1), ..Limits::default() };
+    let host = Arc::clone(&notes);
+    let listener = Listener { tcp, tls: None };
+    let task = tokio::spawn(serve(listener, Arc::new(Parrot), host, limits, shutdown));
+    Running { address, notes, stop, task }
+}
+
+/// Sends bytes and reads until the server closes.
+async fn talk(address: SocketAddr, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let _server_may_hang_up = stream.write_all(bytes).await;
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await;
+    let _reset = read.expect("the server neither answered nor closed");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+async fn get(address: SocketAddr, rest: &str) -> String {
+    talk(address, format!("GET {rest}\r\n\r\n").as_bytes()).await
+}
+
+const CLOSE: &str = "HTTP/1.1\r\nhost: x\r\nconnection: close";
+
+#[tokio::test]
+async fn every_answer_carries_the_common_headers() {
+    let server = start().await;
+    let sent = format!("/a/c?sig=secret {CLOSE}\r\nx-ms-client-request-id: mine\r\nx-ms-version: 2021-12-02");
+    let answer = get(server.address, &sent).await;
+    let expected = [
+        "HTTP/1.1 200 OK",
+        "x-ms-request-id: 00000000-0000-0000-0000-000000000001",
+        "x-ms-client-request-id: mine",
+        "x-ms-version: 2021-12-02",
+        "date: Sun, 06 Nov 1994 08:49:37 GMT",
+        "server: Lazuli/",
+        "content-length: 0",
+    ];
+    for line in expected {
+        assert!(answer.contains(line), "{line} is missing in {answer}");
+    }
+    let seen = server.notes.seen.lock().unwrap().join(",");
+    assert_eq!(seen, "200 /a/c?sig=REDACTED true");
+}
+
+#[tokio::test]
+async fn errors_have_a_body_except_for_head() {
+    let server = start().await;
+    let table = [
+        ("GET /a/refuse", "400", "MissingRequiredHeader"),
+        ("GET /a/c%zz", "400", "InvalidUri"),
+        ("GET /a/panic", "500", "InternalError"),
+        ("GET /", "400", "InvalidUri"),
+    ];
+    for (line, status, code) in table {
+        let answer = talk(server.address, format!("{line} {CLOSE}\r\n\r\n").as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        assert!(answer.contains(&format!("x-ms-error-code: {code}")) && answer.contains(&format!("<Code>{code}")));
+    }
+    let answer = talk(server.address, format!("HEAD /a/refuse {CLOSE}\r\n\r\n").as_bytes()).await;
+    assert!(answer.contains("x-ms-error-code: MissingRequiredHeader") && answer.ends_with("\r\n\r\n"), "{answer}");
+    let answer = get(server.address, &format!("/a {CLOSE}\r\nx-ms-version: soon")).await;
+    assert!(answer.contains("<HeaderName>x-ms-version</HeaderName><HeaderValue>soon</HeaderValue>"), "{answer}");
+}
+
+#[tokio::test]
+async fn bodies_are_whole_or_nothing() {
+    let server = start().await;
+    let put = |rest: &str| format!("PUT /a/echo {CLOSE}\r\n{rest}").into_bytes();
+    let answer = talk(server.address, &put("content-length: 5\r\n\r\nhello")).await;
+    assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
+    let answer = talk(server.address, &put("transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")).await;
+    assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
+    let answer = talk(server.address, &put("content-length: 5\r\nexpect: 100-continue\r\n\r\nhello")).await;
+    assert!(answer.starts_with("HTTP/1.1 100 Continue") && answer.ends_with("hello"), "{answer}");
+    // Declared, not sent: the wait ends.
+    let answer = talk(server.address, &put("content-length: 6\r\n\r\nhello")).await;
+    assert!(answer.contains("OperationTimedOut") && !answer.contains("hello"), "{answer}");
+    let answer = talk(server.address, &put("content-length: 2000000\r\n\r\nhello")).await;
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    let answer = talk(server.address, &put("content-length: 99999999999999\r\n\r\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_refusal_reaches_a_client_that_is_still_sending() {
+    let server = start().await;
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(b"PUT /a/refuse HTTP/1.1\r\nhost: x\r\ncontent-length: 16777216\r\n\r\n").await.unwrap();
+        for _ in 0..256 {
+            stream.write_all(&[7; 65536]).await.unwrap();
+        }
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.contains("MissingRequiredHeader"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_cut_off_is_an_error() {
+    let server = start().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"PUT /a/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhalf").await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut answer = String::new();
+    let _reset = stream.read_to_string(&mut answer).await;
+    assert!(!answer.starts_with("HTTP/1.1 2"), "{answer}");
+    assert!(server.notes.seen.lock().unwrap().iter().all(|line| !line.starts_with('2')));
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_closes_the_connection() {
+    let server = start().await;
+    let answer = get(server.address, "/a/broken HTTP/1.1\r\nhost: x").await;
+    assert!(answer.is_empty() || answer.contains("content-length: 100"), "not to be taken for whole: {answer}");
+    assert_eq!(server.notes.seen.lock().unwrap().join(","), "200 /a/broken false");
+}
+
+#[tokio::test]
+async fn garbage_closes_the_connection_and_nothing_else() {
+    let server = start().await;
+    let mut noise: Vec<u8> =
+        (0..8192_u32).map(|n| u8::try_from(n.wrapping_mul(2_654_435_761) >> 24).unwrap()).collect();
+    talk(server.address, &noise).await;
+    noise.fill(b'A');
+    talk(server.address, &noise).await;
+    let heads = format!("GET /a HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(2000));
+    talk(server.address, heads.as_bytes()).await;
+    talk(server.address, b"GET /a HTTP/1.1\r\nhost:").await;
+    let large = format!("GET /a {CLOSE}\r\n{}\r\n", format!("x-{}: {}\r\n", "y", "z".repeat(8000)).repeat(9));
+    let answer = talk(server.address, large.as_bytes()).await;
+    assert!(answer.contains("InvalidHeaderValue"), "{answer}");
+    assert!(get(server.address, &format!("/a {CLOSE}")).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn shutdown_ends_requests_in_flight_first() {
+    let server = start().await;
+    let idle = TcpStream::connect(server.address).await.unwrap();
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"GET /a/slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    tokio::time::timeout(Duration::from_millis(100), std::future::pending::<()>()).await.ok();
+    server.stop.send(true).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.ends_with("\r\n\r\nslow"), "{answer}");
+    tokio::time::timeout(Duration::from_secs(5), server.task).await.unwrap().unwrap();
+    assert!(TcpStream::connect(server.address).await.is_err());
+    drop(idle);
+}

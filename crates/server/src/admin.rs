@@ -1,0 +1,113 @@
+//! The admin port: is it alive, is it ready, what does it count, and a backup while it serves.
+//!
+//! Reads are open to whoever reaches the port, which is this machine unless the configuration says otherwise. What acts
+//! needs the word of the admin note, which only who can read the data directory knows, and a connection from here.
+
+mod backup;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use rest::{BoxFuture, Outcome, Request, Response, ResponseBody, Service, ServiceError, Shutdown};
+use types::ErrorCode;
+
+pub(crate) use backup::Backups;
+
+use crate::{engine::Opened, metrics::Metrics};
+
+/// The header that carries the word of the admin note.
+pub(crate) const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-lazuli-token");
+/// Where a backup is asked for.
+pub(crate) const BACKUP_PATH: &str = "/admin/backup";
+
+/// The service behind the admin port.
+pub(crate) struct Admin {
+    pub(crate) opened: Opened,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) token: String,
+    pub(crate) shutdown: Shutdown,
+    pub(crate) backups: Backups,
+}
+
+impl Service for Admin {
+    fn name(&self) -> &'static str {
+        "admin"
+    }
+
+    fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
+        Box::pin(async move {
+            let (operation, result) = self.answer(&request);
+            Outcome::new(operation, result)
+        })
+    }
+}
+
+impl Admin {
+    fn answer(&self, request: &Request) -> (&'static str, Result<Response, ServiceError>) {
+        let reads = matches!(request.method, Method::GET | Method::HEAD);
+        match &*request.target.raw_path {
+            "/healthz" if reads => ("Health", Ok(text(StatusCode::OK, "ok\n".into()))),
+            "/readyz" if reads => ("Ready", Ok(self.ready())),
+            "/metrics" if reads => ("Metrics", Ok(metrics(self.metrics.render(&self.opened)))),
+            BACKUP_PATH if request.method == Method::POST => ("Backup", self.backup(request)),
+            "/healthz" | "/readyz" | "/metrics" | BACKUP_PATH => {
+                let message = "The resource doesn't support the specified HTTP verb.";
+                ("Unknown", Err(ServiceError::new(ErrorCode::UnsupportedHttpVerb, message)))
+            }
+            _ => ("Unknown", Err(ServiceError::new(ErrorCode::ResourceNotFound, "There is nothing here."))),
+        }
+    }
+
+    fn ready(&self) -> Response {
+        let reason = if self.shutdown.is_requested() {
+            Some("the server is stopping".to_owned())
+        } else {
+            self.opened.refusal()
+        };
+        match reason {
+            None => text(StatusCode::OK, "ready\n".into()),
+            Some(reason) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")),
+        }
+    }
+
+    fn backup(&self, request: &Request) -> Result<Response, ServiceError> {
+        let refused = |message| Err(ServiceError::new(ErrorCode::AuthorizationFailure, message));
+        if !request.peer.ip().to_canonical().is_loopback() {
+            return refused("A backup is asked for on the machine itself.");
+        }
+        let word = request.headers.get(TOKEN_HEADER).map_or(&[][..], HeaderValue::as_bytes);
+        if !same(word, self.token.as_bytes()) {
+            return refused("The word of the admin note is missing or wrong.");
+        }
+        let Some(to) = request.target.query.get("to") else { return Err(ServiceError::missing_query("to")) };
+        self.backups.start(&self.opened, to)
+    }
+}
+
+/// Compares without telling by its time where the difference is.
+fn same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).fold(0, |seen, (left, right)| seen | (left ^ right)) == 0
+}
+
+fn text(status: StatusCode, text: String) -> Response {
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    Response::new(status).body(plain, ResponseBody::bytes(Bytes::from(text)))
+}
+
+fn metrics(exposition: String) -> Response {
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    Response::new(StatusCode::OK).body(kind, ResponseBody::bytes(Bytes::from(exposition)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same;
+
+    #[test]
+    fn words_are_compared_whole() {
+        for (left, right, equal) in [("", "", true), ("a", "a", true), ("a", "b", false), ("a", "ab", false)] {
+            assert_eq!(same(left.as_bytes(), right.as_bytes()), equal);
+        }
+    }
+}

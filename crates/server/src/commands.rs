@@ -1,0 +1,5 @@
+//! The commands that work on a data directory and end.
+
+pub(crate) mod backup;
+pub(crate) mod check;
+pub(crate) mod restore;

@@ -1,0 +1,61 @@
+//! What the listeners take from the program: server time, fresh ids, and the record of each request, which becomes a
+//! line of the log and a few numbers.
+//!
+//! Invariant: no signature and no key reaches the log. A record has no headers, and its target is shown redacted.
+
+use std::sync::Arc;
+
+use rest::{Host, Record, RequestId};
+use store::Store;
+use types::Timestamp;
+
+use crate::{metrics::Metrics, randomness::RequestIds, settings::RequestLog};
+
+/// The host of every listener.
+pub(crate) struct ServerHost {
+    pub(crate) store: Store,
+    pub(crate) ids: RequestIds,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) request_log: RequestLog,
+}
+
+impl Host for ServerHost {
+    fn now(&self) -> Timestamp {
+        self.store.now()
+    }
+
+    fn request_id(&self) -> RequestId {
+        self.ids.next()
+    }
+
+    fn observe(&self, record: &Record<'_>) {
+        self.metrics.request(record);
+        // A download that its client broke off is no failure of ours; one that we broke off says so where it happens.
+        let failed = record.status.is_server_error();
+        match self.request_log {
+            RequestLog::All => {}
+            RequestLog::Errors if failed => {}
+            _ => return,
+        }
+        // The level is part of the event's type, so the fields stand here twice.
+        macro_rules! log {
+            ($level:ident) => {
+                tracing::$level!(
+                    request_id = %record.request_id,
+                    service = record.service,
+                    operation = record.operation,
+                    method = %record.method,
+                    target = record.shown_target(),
+                    status = record.status.as_u16(),
+                    error_code = record.error_code.map(|code| code.as_str()),
+                    duration_us = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX),
+                    bytes_in = record.bytes_in,
+                    bytes_out = record.bytes_out,
+                    complete = record.complete,
+                    "request"
+                )
+            };
+        }
+        if failed { log!(warn) } else { log!(info) }
+    }
+}

@@ -1,0 +1,226 @@
+//! What is counted, and its text for Prometheus. Hand-written: it is three kinds of lines.
+//!
+//! Invariant: the labels are names of services and operations and statuses, all from our own tables, so the number of
+//! series is bounded.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use rest::Record;
+
+use crate::engine::Opened;
+
+/// Upper bounds of the latency buckets, in microseconds.
+const BOUNDS_MICROS: [u64; 15] = [
+    250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+    10_000_000,
+];
+
+/// All numbers of the server.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    operations: RwLock<BTreeMap<(&'static str, &'static str), Arc<Operation>>>,
+    pub(crate) upkeep: Upkeep,
+}
+
+/// The numbers of one operation.
+#[derive(Default)]
+struct Operation {
+    statuses: RwLock<BTreeMap<u16, AtomicU64>>,
+    /// One for each bound, not cumulative; what is above the last is only in `count`.
+    buckets: [AtomicU64; BOUNDS_MICROS.len()],
+    count: AtomicU64,
+    micros: AtomicU64,
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+}
+
+/// The numbers of the background work.
+#[derive(Default)]
+pub(crate) struct Upkeep {
+    pub(crate) swept: AtomicU64,
+    pub(crate) collected_bytes: AtomicU64,
+    pub(crate) scrubbed_bytes: AtomicU64,
+    pub(crate) scrub_problems: AtomicU64,
+}
+
+impl Metrics {
+    /// Counts a request.
+    pub(crate) fn request(&self, record: &Record<'_>) {
+        let operation = self.operation(record.service, record.operation);
+        operation.add(record.status.as_u16(), record.duration, record.bytes_in, record.bytes_out);
+    }
+
+    fn operation(&self, service: &'static str, name: &'static str) -> Arc<Operation> {
+        let known = self.operations.read().unwrap_or_else(PoisonError::into_inner).get(&(service, name)).cloned();
+        known.unwrap_or_else(|| {
+            let mut all = self.operations.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(all.entry((service, name)).or_default())
+        })
+    }
+
+    /// The text for Prometheus.
+    pub(crate) fn render(&self, opened: &Opened) -> String {
+        let mut out = String::new();
+        let build = "Always 1; says which build this is.";
+        family(&mut out, "lazuli_build_info", "gauge", build);
+        sample(&mut out, "lazuli_build_info", &[("version", env!("CARGO_PKG_VERSION"))], "1");
+        self.render_requests(&mut out);
+        self.render_upkeep(&mut out);
+        render_store(&mut out, opened);
+        out
+    }
+
+    fn render_requests(&self, out: &mut String) {
+        let all = self.operations.read().unwrap_or_else(PoisonError::into_inner).clone();
+        family(out, "lazuli_requests_total", "counter", "Requests by service, operation and status.");
+        for ((service, name), operation) in &all {
+            for (status, count) in &*operation.statuses.read().unwrap_or_else(PoisonError::into_inner) {
+                let labels = [("service", *service), ("operation", *name), ("status", &*status.to_string())];
+                sample(out, "lazuli_requests_total", &labels, &load(count).to_string());
+            }
+        }
+        let name = "lazuli_request_duration_seconds";
+        family(out, name, "histogram", "Time from the head of a request to the last byte of its answer.");
+        for ((service, operation_name), operation) in &all {
+            operation.render_histogram(out, name, &[("service", *service), ("operation", *operation_name)]);
+        }
+        for (name, help, outgoing) in [
+            ("lazuli_request_bytes_total", "Declared bytes of request bodies.", false),
+            ("lazuli_response_bytes_total", "Bytes of answers' bodies.", true),
+        ] {
+            family(out, name, "counter", help);
+            for ((service, operation_name), operation) in &all {
+                let labels = [("service", *service), ("operation", *operation_name)];
+                let bytes = if outgoing { &operation.bytes_out } else { &operation.bytes_in };
+                sample(out, name, &labels, &load(bytes).to_string());
+            }
+        }
+    }
+
+    fn render_upkeep(&self, out: &mut String) {
+        let table = [
+            ("lazuli_swept_contents_total", "Contents whose space was given back.", &self.upkeep.swept),
+            ("lazuli_collected_bytes_total", "Bytes moved out of mostly dead extents.", &self.upkeep.collected_bytes),
+            ("lazuli_scrubbed_bytes_total", "Bytes verified in the background.", &self.upkeep.scrubbed_bytes),
+            ("lazuli_scrub_problems_total", "Damaged chunks that the scrub found.", &self.upkeep.scrub_problems),
+        ];
+        for (name, help, value) in table {
+            family(out, name, "counter", help);
+            sample(out, name, &[], &load(value).to_string());
+        }
+    }
+}
+
+impl Operation {
+    fn add(&self, status: u16, duration: Duration, bytes_in: u64, bytes_out: u64) {
+        let counted = {
+            let statuses = self.statuses.read().unwrap_or_else(PoisonError::into_inner);
+            statuses.get(&status).map(|count| count.fetch_add(1, Ordering::Relaxed)).is_some()
+        };
+        if !counted {
+            let mut statuses = self.statuses.write().unwrap_or_else(PoisonError::into_inner);
+            statuses.entry(status).or_default().fetch_add(1, Ordering::Relaxed);
+        }
+        let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BOUNDS_MICROS.iter().zip(&self.buckets).find(|(bound, _)| micros <= **bound);
+        if let Some((_, bucket)) = bucket {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+        self.bytes_in.fetch_add(bytes_in, Ordering::Relaxed);
+        self.bytes_out.fetch_add(bytes_out, Ordering::Relaxed);
+    }
+
+    fn render_histogram(&self, out: &mut String, name: &str, labels: &[(&str, &str)]) {
+        let (bucket, count, sum) = (format!("{name}_bucket"), format!("{name}_count"), format!("{name}_sum"));
+        let mut below = 0;
+        for (bound, found) in BOUNDS_MICROS.iter().zip(&self.buckets) {
+            below += load(found);
+            let bound = seconds(*bound);
+            let labels: Vec<_> = labels.iter().copied().chain([("le", &*bound)]).collect();
+            sample(out, &bucket, &labels, &below.to_string());
+        }
+        let total = load(&self.count).max(below).to_string();
+        let labels_inf: Vec<_> = labels.iter().copied().chain([("le", "+Inf")]).collect();
+        sample(out, &bucket, &labels_inf, &total);
+        sample(out, &count, labels, &total);
+        sample(out, &sum, labels, &seconds(load(&self.micros)));
+    }
+}
+
+fn render_store(out: &mut String, opened: &Opened) {
+    let Some(engine) = &opened.embedded else { return };
+    let now = engine.metrics();
+    let sync = seconds(u64::try_from(now.sync_time.as_micros()).unwrap_or(u64::MAX));
+    let table = [
+        ("lazuli_commits_total", "counter", "Transactions made durable.", now.commits.to_string()),
+        (
+            "lazuli_commit_groups_total",
+            "counter",
+            "Groups they were written in; commits by groups is the size of a group.",
+            now.groups.to_string(),
+        ),
+        ("lazuli_log_syncs_total", "counter", "Syncs of the log.", now.syncs.to_string()),
+        ("lazuli_log_sync_seconds_total", "counter", "Time spent in syncs of the log.", sync),
+        ("lazuli_log_bytes_total", "counter", "Bytes written to the log.", now.log_bytes.to_string()),
+        ("lazuli_index_bytes", "gauge", "Bytes of the index's tables.", now.index_bytes.to_string()),
+        ("lazuli_live_chunk_bytes", "gauge", "Bytes of live chunks.", now.live_chunk_bytes.to_string()),
+        ("lazuli_extents", "gauge", "Extent files.", now.extents.to_string()),
+    ];
+    for (name, kind, help, value) in table {
+        family(out, name, kind, help);
+        sample(out, name, &[], &value);
+    }
+}
+
+fn family(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _infallible = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+/// Values of labels come from our own tables and need no escaping.
+fn sample(out: &mut String, name: &str, labels: &[(&str, &str)], value: &str) {
+    out.push_str(name);
+    for (position, (label, text)) in labels.iter().enumerate() {
+        let before = if position == 0 { '{' } else { ',' };
+        let _infallible = write!(out, "{before}{label}=\"{text}\"");
+    }
+    let _infallible = writeln!(out, "{} {value}", if labels.is_empty() { "" } else { "}" });
+}
+
+fn seconds(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_counts_up() {
+        let operation = Operation::default();
+        for micros in [100, 250, 251, 20_000_000] {
+            operation.add(200, Duration::from_micros(micros), 1, 2);
+        }
+        let mut out = String::new();
+        operation.render_histogram(&mut out, "t", &[("operation", "Get")]);
+        let lines: Vec<_> = out.lines().collect();
+        assert_eq!(lines[0], "t_bucket{operation=\"Get\",le=\"0.000250\"} 2");
+        assert_eq!(lines[1], "t_bucket{operation=\"Get\",le=\"0.000500\"} 3");
+        assert_eq!(lines[14], "t_bucket{operation=\"Get\",le=\"10.000000\"} 3");
+        let end = "t_bucket{operation=\"Get\",le=\"+Inf\"} 4\nt_count{operation=\"Get\"} 4\nt_sum{operation=\"Get\"} 20.000601\n";
+        assert!(out.ends_with(end), "{out}");
+    }
+}

@@ -1,0 +1,158 @@
+//! `lazuli serve`: from the configuration to listening ports, and from a signal to a clean end.
+//!
+//! The order of the end: stop accepting, finish requests in flight, stop the background work, close the engine.
+
+use std::{sync::Arc, time::Duration};
+
+use access::Accounts;
+use anyhow::{Context as _, Result};
+use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    task::JoinSet,
+};
+
+use crate::{
+    admin::Admin,
+    banner::{self, Endpoint},
+    cli::ServeArgs,
+    compose,
+    config::Config,
+    engine::{self, Opened},
+    files::AdminNote,
+    host::ServerHost,
+    listen::{self, Bound, BoundService},
+    logging,
+    metrics::Metrics,
+    randomness::{self, RequestIds},
+    settings::Durability,
+    tls, upkeep,
+};
+
+/// Connections of the admin port.
+const ADMIN_CONNECTIONS: usize = 64;
+/// For what is still blocked when everything has ended, such as a backup that nobody waits for.
+const LEFTOVERS: Duration = Duration::from_secs(5);
+
+/// Runs the server until a signal ends it.
+pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
+    let azurite_accounts = std::env::var("AZURITE_ACCOUNTS").ok();
+    let config = Config::resolve(arguments.settings, arguments.config.as_deref(), azurite_accounts.as_deref())?;
+    logging::start(config.log, config.log_level);
+    let tls = config.tls.as_ref().map(|(certificate, key)| tls::load(certificate, key)).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(config.workers)
+        .thread_name("lazuli-worker")
+        .enable_all()
+        .build()
+        .context("cannot start threads")?;
+    let bound = runtime.block_on(listen::bind_everything(&config))?;
+    let opened = engine::open(&config.data_dir, config.durability)?;
+    let served = runtime.block_on(serve(&config, bound, &opened, tls));
+    runtime.shutdown_timeout(LEFTOVERS);
+    // Also after a failure: a clean close makes the next start quick.
+    let closed = opened.close();
+    served.and(closed)
+}
+
+async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<dyn Handshake>>) -> Result<()> {
+    let mut signals = Signals::new()?;
+    let (stop, shutdown) = Shutdown::channel();
+    let metrics = Arc::<Metrics>::default();
+    let host = Arc::new(ServerHost {
+        store: opened.store.clone(),
+        ids: RequestIds::new()?,
+        metrics: Arc::clone(&metrics),
+        request_log: config.request_log,
+    });
+
+    let Bound { admin, services, closed } = bound;
+    let admin_address = admin.local_addr()?;
+    let token = randomness::token()?;
+    let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
+    let mut endpoints = Vec::new();
+    let accounts = compose::accounts(&opened.store, &config.accounts).await?;
+    for service in services {
+        endpoints.push(ports.open_service(service, config, opened, &accounts, tls.as_ref())?);
+    }
+    let note = (config.durability != Durability::Memory)
+        .then(|| AdminNote { address: admin_address, token: token.clone() }.write(&config.data_dir))
+        .transpose()
+        .with_context(|| format!("cannot write into {}", config.data_dir.display()))?;
+    let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
+    let service = Admin {
+        opened: opened.clone(),
+        metrics: Arc::clone(&metrics),
+        token,
+        shutdown: shutdown.clone(),
+        backups: crate::admin::Backups::default(),
+    };
+    ports.open(admin, None, Arc::new(service), limits);
+    ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
+    banner::print(config, &endpoints, &closed, admin_address);
+
+    signals.next().await;
+    tracing::info!("stopping: finishing the requests in flight");
+    drop(note);
+    let _everybody_hears = stop.send(true);
+    let ended = async { while ports.tasks.join_next().await.is_some() {} };
+    tokio::select! {
+        () = ended => {}
+        () = signals.next() => tracing::warn!("a second signal: not waiting for requests in flight"),
+    }
+    Ok(())
+}
+
+/// The ports that are open, one task each.
+struct Ports {
+    host: Arc<ServerHost>,
+    shutdown: Shutdown,
+    tasks: JoinSet<()>,
+}
+
+impl Ports {
+    /// Puts a service behind its ports.
+    fn open_service(
+        &mut self,
+        bound: BoundService,
+        config: &Config,
+        opened: &Opened,
+        accounts: &Arc<Accounts>,
+        tls: Option<&Arc<dyn Handshake>>,
+    ) -> Result<Endpoint> {
+        let limits = Limits { connections: config.max_connections, ..Limits::default() };
+        let service = (bound.build)(&opened.store, accounts);
+        let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
+        for listener in bound.listeners {
+            self.open(listener, tls.cloned(), Arc::clone(&service), limits);
+        }
+        Ok(Endpoint { name: bound.name, key: bound.endpoint, addresses })
+    }
+
+    fn open(&mut self, tcp: TcpListener, tls: Option<Arc<dyn Handshake>>, service: Arc<dyn Service>, limits: Limits) {
+        let host: Arc<dyn Host> = Arc::<ServerHost>::clone(&self.host);
+        let listener = Listener { tcp, tls };
+        self.tasks.spawn(rest::serve(listener, service, host, limits, self.shutdown.clone()));
+    }
+}
+
+/// The signals that end a server.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen to signals");
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What can be set, in **one table**: the flags and their help, the environment variables, the keys of the file, and
+//! `docs/configuration.md` all come from it.
+//!
+//! Nothing is checked or defaulted here: a setting that was not set stays `None` (or empty), so that a flag wins over
+//! the environment, that over the file, and that over the default, which [`crate::config`] knows.
+
+use std::{net::IpAddr, path::PathBuf};
+
+use serde::Deserialize;
+
+macro_rules! settings {
+    ($(
+        $(#[doc = $help:literal])+
+        $field:ident: $type:ty, $flag:literal, $env:literal, $value:literal $(, [$($extra:tt)+])?;
+    )*) => {
+        /// Everything that can be set, as far as it was.
+        #[derive(clap::Args, Clone, Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+        pub(crate) struct Settings {
+            $(
+                $(#[doc = $help])+
+                #[arg(long = $flag, env = $env, value_name = $value $(, $($extra)+)?)]
+                pub(crate) $field: $type,
+            )*
+        }
+
+        impl Settings {
+            /// These settings, and where they are silent the others.
+            pub(crate) fn or(self, other: Self) -> Self {
+                Self { $($field: self.$field.or_else_other(other.$field),)* }
+            }
+        }
+    };
+}
+
+settings! {
+    /// Where the data lives; created when missing [default: ./lazuli-data]
+    data_dir: Option<PathBuf>, "data-dir", "LAZULI_DATA_DIR", "DIR";
+    /// Address to listen on, IPv4 or IPv6; repeatable [default: 127.0.0.1]
+    listen: Vec<IpAddr>, "listen", "LAZULI_LISTEN", "ADDRESS", [value_delimiter = ','];
+    /// Port of the Blob service; 0 takes a free one [default: 10000]
+    blob_port: Option<u16>, "blob-port", "LAZULI_BLOB_PORT", "PORT";
+    /// Port of the Queue service [default: 10001]
+    queue_port: Option<u16>, "queue-port", "LAZULI_QUEUE_PORT", "PORT";
+    /// Port of the Table service [default: 10002]
+    table_port: Option<u16>, "table-port", "LAZULI_TABLE_PORT", "PORT";
+    /// Port of the File service over REST [default: 10003]
+    file_port: Option<u16>, "file-port", "LAZULI_FILE_PORT", "PORT";
+    /// Port of the File service over SMB [default: 10445]
+    smb_port: Option<u16>, "smb-port", "LAZULI_SMB_PORT", "PORT";
+    /// Port of health, metrics and administration; plain HTTP [default: 10009]
+    admin_port: Option<u16>, "admin-port", "LAZULI_ADMIN_PORT", "PORT";
+    /// Address of the admin port [default: 127.0.0.1]
+    admin_listen: Option<IpAddr>, "admin-listen", "LAZULI_ADMIN_LISTEN", "ADDRESS";
+    /// When a write is acknowledged: when it would survive a power failure (sync), when the kernel has it (relaxed), or
+    /// never kept at all (memory) [default: sync]
+    durability: Option<Durability>, "durability", "LAZULI_DURABILITY", "MODE";
+    /// An account and its keys in Base64; repeatable. In the environment several are separated by semicolons, and
+    /// AZURITE_ACCOUNTS (name:key1:key2;…) is understood too [default: the development account, on loopback only]
+    account: Vec<String>, "account", "LAZULI_ACCOUNT", "NAME=KEY1[,KEY2]",
+        [value_delimiter = ';', hide_env_values = true];
+    /// Serve the development account, whose key everybody knows, on addresses that others can reach
+    expose_development_account: Option<bool>, "expose-development-account", "LAZULI_EXPOSE_DEVELOPMENT_ACCOUNT",
+        "BOOL", [num_args = 0..=1, default_missing_value = "true", require_equals = true];
+    /// Certificate chain in PEM: the service ports speak HTTPS
+    tls_cert: Option<PathBuf>, "tls-cert", "LAZULI_TLS_CERT", "FILE";
+    /// Private key of the certificate in PEM
+    tls_key: Option<PathBuf>, "tls-key", "LAZULI_TLS_KEY", "FILE";
+    /// Form of the log on standard error [default: text]
+    log: Option<LogFormat>, "log", "LAZULI_LOG", "FORMAT";
+    /// Least severe events that are logged [default: info]
+    log_level: Option<LogLevel>, "log-level", "LAZULI_LOG_LEVEL", "LEVEL";
+    /// Requests that are logged: none (off), those that failed on our side (errors), or every one (all)
+    /// [default: errors]
+    request_log: Option<RequestLog>, "request-log", "LAZULI_REQUEST_LOG", "WHICH";
+    /// Threads that answer requests [default: one a core, 2 to 8]
+    workers: Option<u16>, "workers", "LAZULI_WORKERS", "COUNT", [value_parser = clap::value_parser!(u16).range(1..=1024)];
+    /// Connections at once on each port; more wait [default: 4096]
+    max_connections: Option<u32>, "max-connections", "LAZULI_MAX_CONNECTIONS", "COUNT",
+        [value_parser = clap::value_parser!(u32).range(1..=1_000_000)];
+}
+
+/// When a write is acknowledged.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Durability {
+    #[default]
+    Sync,
+    Relaxed,
+    Memory,
+}
+
+impl Durability {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Relaxed => "relaxed",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// The form of the log.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+/// The least severe events of the log.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+    Trace,
+}
+
+/// Which requests are logged.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RequestLog {
+    Off,
+    #[default]
+    Errors,
+    All,
+}
+
+/// A setting that can be silent.
+trait Silent {
+    fn or_else_other(self, other: Self) -> Self;
+}
+
+impl<T> Silent for Option<T> {
+    fn or_else_other(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+impl<T> Silent for Vec<T> {
+    fn or_else_other(self, other: Self) -> Self {
+        if self.is_empty() { other } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args;
+    use expect_test::expect_file;
+
+    use super::*;
+
+    #[test]
+    fn what_is_set_first_wins() {
+        let flags = Settings { blob_port: Some(1), listen: vec![[127, 0, 0, 2].into()], ..Settings::default() };
+        let file = toml::from_str("blob-port = 2\nqueue-port = 3\nlisten = ['::1']\nlog = 'json'\n").unwrap();
+        let merged = flags.or(file);
+        assert_eq!((merged.blob_port, merged.queue_port), (Some(1), Some(3)));
+        assert_eq!((merged.listen.len(), merged.log), (1, Some(LogFormat::Json)));
+        assert_eq!(merged.listen.first().unwrap().to_string(), "127.0.0.2");
+    }
+
+    #[test]
+    fn a_file_with_an_unknown_key_is_refused() {
+        assert!(toml::from_str::<Settings>("blob-prot = 2").is_err());
+        assert!(toml::from_str::<Settings>("durability = 'never'").is_err());
+    }
+
+    /// Run with `UPDATE_EXPECT=1` after a change of the table.
+    #[test]
+    fn the_document_says_what_the_table_says() {
+        let mut text = String::from(
+            "# Configuration\n\nMade from the table in `crates/server/src/settings.rs`. A flag wins over its environment \
+             variable, that over the key in the file named by `--config` (TOML; the key is the flag without its dashes), \
+             and that over the default.\n\n| flag | environment | what it sets |\n|---|---|---|\n",
+        );
+        let command = Settings::augment_args(clap::Command::new("serve"));
+        for argument in command.get_arguments() {
+            let (Some(flag), Some(env)) = (argument.get_long(), argument.get_env()) else { continue };
+            let value = argument.get_value_names().unwrap_or_default().join(" ").replace('|', "\\|");
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            let help = help.replace('[', "(").replace(']', ")");
+            text.push_str(&format!("| `--{flag} {value}` | `{}` | {help} |\n", env.to_string_lossy()));
+        }
+        expect_file!["../../../docs/configuration.md"].assert_eq(&text);
+    }
+}

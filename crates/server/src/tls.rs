@@ -1,0 +1,94 @@
+//! TLS on the service ports: rustls with the certificate and key that were configured.
+
+use std::{io, path::Path, sync::Arc};
+
+use anyhow::{Context as _, Result};
+use rest::{BoxFuture, Handshake, Io};
+use rustls::{
+    ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+use crate::files;
+
+/// The server's side of TLS.
+struct Tls(TlsAcceptor);
+
+impl Handshake for Tls {
+    fn accept(&self, stream: TcpStream) -> BoxFuture<'_, io::Result<Box<dyn Io>>> {
+        Box::pin(async move {
+            let stream = self.0.accept(stream).await?;
+            let stream: Box<dyn Io> = Box::new(stream);
+            Ok(stream)
+        })
+    }
+}
+
+/// Reads certificate and key.
+pub(crate) fn load(certificate: &Path, key: &Path) -> Result<Arc<dyn Handshake>> {
+    let chain = CertificateDer::pem_slice_iter(text(certificate)?.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .ok()
+        .filter(|chain| !chain.is_empty())
+        .with_context(|| format!("{} holds no certificate in PEM", certificate.display()))?;
+    let private = PrivateKeyDer::from_pem_slice(text(key)?.as_bytes())
+        .ok()
+        .with_context(|| format!("{} holds no private key in PEM", key.display()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)
+        .context("the certificate and its key cannot be used")?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(Tls(TlsAcceptor::from(Arc::new(config)))))
+}
+
+fn text(path: &Path) -> Result<String> {
+    files::read_text(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "writes the files that the server will read")]
+    async fn a_certificate_and_its_key_make_a_secure_port() {
+        let pair = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        std::fs::write(&certificate, pair.cert.pem()).unwrap();
+        std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+        assert!(load(&key, &certificate).is_err(), "the wrong way round");
+        let tls = load(&certificate, &key).unwrap();
+
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = async {
+            let mut stream = tls.accept(listener.accept().await.unwrap().0).await.unwrap();
+            stream.write_all(b"hello").await.unwrap();
+            stream.shutdown().await.unwrap();
+        };
+        let client = async {
+            let mut roots = rustls::RootCertStore::empty();
+            roots.add(pair.cert.der().clone()).unwrap();
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+            let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+            let stream = TcpStream::connect(address).await.unwrap();
+            let name = "localhost".try_into().unwrap();
+            let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).await.unwrap();
+            text
+        };
+        let ((), text) = tokio::join!(server, client);
+        assert_eq!(text, "hello");
+    }
+}

@@ -1,0 +1,108 @@
+//! Background work, driven at a gentle pace until shutdown: the sweeper gives space back, the collector empties mostly
+//! dead extents, the scrub looks for decay.
+//!
+//! None of it keeps state of its own; after a crash a step is simply done again. A failing step is logged and tried
+//! again later: the answers of the services do not depend on it.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use rest::Shutdown;
+use store::{Store, sweep};
+use store_embedded::{EmbeddedEngine, ScrubCursor};
+
+use crate::{engine::Opened, metrics::Metrics};
+
+/// Between two steps while there is work.
+const BUSY: Duration = Duration::from_millis(20);
+/// Until the sweeper looks again.
+const SWEEP_IDLE: Duration = Duration::from_secs(2);
+/// Until the collector looks again.
+const COLLECT_IDLE: Duration = Duration::from_secs(30);
+/// Between two steps of the scrub: with its step, at most 4 MiB a second.
+const SCRUB_PACE: Duration = Duration::from_secs(1);
+const SCRUB_STEP_BYTES: u64 = 4 * 1024 * 1024;
+/// Between two rounds of the scrub, and before the first.
+const SCRUB_REST: Duration = Duration::from_hours(24);
+const SCRUB_FIRST: Duration = Duration::from_mins(10);
+/// After a failure.
+const FAILED: Duration = Duration::from_mins(1);
+
+/// Does all of it until shutdown.
+pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdown) {
+    let sweep = sweep(&opened.store, &metrics, shutdown.clone());
+    match &opened.embedded {
+        None => sweep.await,
+        Some(engine) => {
+            let collect = collect(&opened.store, engine, &metrics, shutdown.clone());
+            let scrub = scrub(engine, &metrics, shutdown);
+            tokio::join!(sweep, collect, scrub);
+        }
+    }
+}
+
+async fn sweep(store: &Store, metrics: &Metrics, mut shutdown: Shutdown) {
+    let mut pause = SWEEP_IDLE;
+    while !shutdown.pause(pause).await {
+        pause = match sweep_step(store).await {
+            Ok((progress, more)) => {
+                metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
+                if more { BUSY } else { SWEEP_IDLE }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the sweeper failed");
+                FAILED
+            }
+        };
+    }
+}
+
+/// One step of every sweeper: deleted containers first, then the contents that nothing points to any more.
+async fn sweep_step(store: &Store) -> anyhow::Result<(sweep::Progress, bool)> {
+    let containers = blob::sweep::step(store).await?;
+    let progress = sweep::step(store).await?;
+    Ok((progress, containers || progress.more))
+}
+
+async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {
+    let mut pause = COLLECT_IDLE;
+    while !shutdown.pause(pause).await {
+        pause = match engine.collect(store).await {
+            Ok(collected) => {
+                metrics.upkeep.collected_bytes.fetch_add(collected.bytes, Ordering::Relaxed);
+                if collected.more { BUSY } else { COLLECT_IDLE }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the collector failed");
+                FAILED
+            }
+        };
+    }
+}
+
+async fn scrub(engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {
+    let (mut cursor, mut pause) = (ScrubCursor::default(), SCRUB_FIRST);
+    while !shutdown.pause(pause).await {
+        pause = match engine.scrub(cursor, SCRUB_STEP_BYTES).await {
+            Ok(scrubbed) => {
+                metrics.upkeep.scrubbed_bytes.fetch_add(scrubbed.bytes, Ordering::Relaxed);
+                metrics.upkeep.scrub_problems.fetch_add(count(scrubbed.problems.len()), Ordering::Relaxed);
+                for problem in &scrubbed.problems {
+                    tracing::error!(problem, "the scrub found damage: restore from a backup");
+                }
+                cursor = scrubbed.next.unwrap_or_default();
+                if scrubbed.next.is_some() { SCRUB_PACE } else { SCRUB_REST }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the scrub failed");
+                FAILED
+            }
+        };
+    }
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
