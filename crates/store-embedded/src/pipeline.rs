@@ -85,8 +85,10 @@ fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>) -> Result<()
         events.extend(queued.events);
         commits.push((queued.sequence, queued.record));
     }
-    // A frame may survive without having been synced: never before the chunks it links.
-    shared.extents.sync_streams()?;
+    if shared.options.durability == Durability::Relaxed {
+        // A frame may survive without having been synced: never before the chunks it links.
+        shared.extents.sync_streams()?;
+    }
     let mut rest = &*commits;
     while !rest.is_empty() {
         let (group, bytes) = frame_of(rest);

@@ -147,6 +147,8 @@ async fn crash_everywhere(workload: &[Operation], seeds: u64) -> (u64, u64) {
             recover(&subject, seed, &allowed, &place).await;
             recoveries += 1;
         }
+        die_and_lose_power(&mut subject, point, &allowed, &format!("{workload:?} process dies at {point}")).await;
+        recoveries += 2;
         if unharmed {
             return (point, recoveries); // the power did not fail before the end
         }
@@ -178,6 +180,24 @@ async fn recover(subject: &Subject, seed: u64, allowed: &[Visible], place: &str)
     let opened = Opened::on(disk, index.path()).unwrap_or_else(|error| panic!("{place}: second open: {error}"));
     let again = opened.visible().await.unwrap_or_else(|error| panic!("{place}: second read: {error}"));
     assert!(again == found, "{place}: after the second crash {:?}, not {:?}", again.keys(), found.keys());
+    opened.must_be_clean(place).await;
+}
+
+/// The process dies and the next one finds all it wrote in the page cache. What that one shows stays when the power
+/// fails then.
+async fn die_and_lose_power(subject: &mut Subject, seed: u64, allowed: &[Visible], place: &str) {
+    subject.disk.restart_process();
+    subject.open().unwrap_or_else(|error| panic!("{place}: open: {error}"));
+    let opened = subject.opened.take().unwrap();
+    let found = opened.visible().await.unwrap_or_else(|error| panic!("{place}: read: {error}"));
+    assert!(allowed.contains(&found), "{place}: found {:?}", found.keys());
+    subject.disk.fail_power_at(0);
+    opened.abandon();
+    subject.disk = SimulatedDisk::from_image(subject.disk.crash(seed));
+    subject.open().unwrap_or_else(|error| panic!("{place}: open after the power failed: {error}"));
+    let opened = subject.opened.take().unwrap();
+    let again = opened.visible().await.unwrap_or_else(|error| panic!("{place}: read after the power failed: {error}"));
+    assert!(again == found, "{place}: found {:?}, then {:?}", found.keys(), again.keys());
     opened.must_be_clean(place).await;
 }
 

@@ -244,6 +244,27 @@ fn a_failed_sync_of_an_extent_poisons_and_loses_nothing() {
 }
 
 #[test]
+fn a_failed_sync_of_the_extents_directory_poisons() {
+    let (disk, index) = (SimulatedDisk::new(), index_directory());
+    let faulty = FaultyDisk::new(disk.clone());
+    let opened = Opened::on(faulty.clone(), index.path()).unwrap();
+    let before = block_on(async {
+        opened.put_chunk("small", pattern(1, 1_000)).await.unwrap();
+        faulty.inject(Fault::FailedSync, "extents", 0);
+        expect_poisoned(opened.put_chunk("large", pattern(2, 100_000)).await);
+        assert_eq!(faulty.hits(), 1);
+        faulty.heal();
+        expect_poisoned(opened.put_chunk("large", pattern(2, 100_000)).await);
+        opened.visible().await.unwrap()
+    });
+    assert_eq!(before.len(), 1);
+    after_power_failures(&disk, &index, 5, |seed, opened| {
+        assert_eq!(block_on(opened.visible()).unwrap(), before, "seed {seed}");
+        block_on(opened.must_be_clean(&format!("seed {seed}")));
+    });
+}
+
+#[test]
 fn a_process_that_dies_before_its_sync_leaves_nothing_that_a_power_failure_can_break() {
     let (disk, index) = (SimulatedDisk::new(), index_directory());
     let opened = Opened::on(disk.clone(), index.path()).unwrap();

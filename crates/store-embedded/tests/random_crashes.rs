@@ -192,6 +192,7 @@ fn campaign(seed: u64, rounds: u64, options: &Options) {
     let (mut disk, index) = (SimulatedDisk::new(), index_directory());
     let mut knowledge = vec![Known::default(); usize::try_from(TASKS).unwrap()];
     let seen = Mutex::new(Seen::default());
+    let mut grouped = 0;
     for round in 0..rounds {
         let place = format!("LAZULI_CRASH_SEED={seed} LAZULI_CRASH_ROUNDS={} ({options:?})", round + 1);
         // The wall clock of each run is somewhere else, often earlier.
@@ -212,6 +213,8 @@ fn campaign(seed: u64, rounds: u64, options: &Options) {
 
         disk.fail_power_at(disk.calls() + random.below(400));
         work(&opened, &mut knowledge, &seen, &mut random);
+        let metrics = opened.engine.metrics();
+        grouped += metrics.commits - metrics.groups;
         match random.below(4) {
             0 => {
                 // Only the process dies: what it wrote is still in the page cache.
@@ -230,6 +233,7 @@ fn campaign(seed: u64, rounds: u64, options: &Options) {
             }
         }
     }
+    assert!(rounds < 20 || grouped > 0, "no frame ever held two commits");
 }
 
 fn rounds() -> u64 {

@@ -1,7 +1,10 @@
 //! Writing a chunk of any length: small ones wait in memory and ride in the log, larger ones are streamed to an extent,
 //! one buffer being filled while another is written, and synced at the end.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering},
+};
 
 use bytes::{Bytes, BytesMut};
 use crc_fast::{CrcAlgorithm, Digest, crc64_nvme};
@@ -119,13 +122,13 @@ impl Streamed {
         let sync = shared.options.durability == Durability::Sync;
         let taking = shared.pool.run(move || {
             let extent = extents.take()?;
-            if sync && let Err(error) = extents.sync_directory() {
-                extents.give_back(&extent);
-                return Err(StoreError::from(error));
-            }
-            Ok(extent)
+            let synced = if sync { extents.sync_directory() } else { Ok(()) };
+            Ok((extent, synced))
         });
-        let extent: Arc<Extent> = taking.wait().await?.map_err(|error| shared.full_or(error))?;
+        let (extent, synced): (Arc<Extent>, io::Result<()>) =
+            taking.wait().await?.map_err(|error| shared.full_or(error))?;
+        // After a failed sync nobody knows whether the extent's name will be there.
+        synced.map_err(|error| shared.poison(&StoreError::from(error)))?;
         let start = extent.end.load(Ordering::Relaxed);
         Ok(Self {
             hold: Hold::new(&extent),
