@@ -25,9 +25,10 @@ use crate::{
     disk::{Disk, RealDisk},
     engine::EmbeddedEngine,
     extent,
+    identity::{Identity, VERSION_FILE},
     index::Index,
     log::{self, LogWriter, SegmentSource, StoredRow, Value},
-    open::{self, OpenError},
+    open::OpenError,
     options::Options,
     views::IndexView,
 };
@@ -88,8 +89,9 @@ impl EmbeddedEngine {
         }
         disk.sync_directory(extent::DIRECTORY)?;
         let disk = Arc::new(disk);
-        self.begin_log(&disk)?;
-        open::write_format(&*disk)?;
+        let identity = Identity::new();
+        self.begin_log(&disk, identity)?;
+        identity.write(&*disk)?;
         end(&partial, target)?;
         Ok(done)
     }
@@ -102,11 +104,12 @@ impl EmbeddedEngine {
     }
 
     /// Every store has a log with a frame in it: without one, it would look as if the log were lost.
-    fn begin_log(&self, disk: &Arc<RealDisk>) -> io::Result<()> {
+    fn begin_log(&self, disk: &Arc<RealDisk>, identity: Identity) -> io::Result<()> {
         disk.create_directory(log::DIRECTORY)?;
         let options = Options { background: false, log_segment_bytes: FIRST_LOG_BYTES, ..Options::default() };
         let source = SegmentSource::new(Arc::<RealDisk>::clone(disk), 1, &options)?;
-        LogWriter::new(source, 0, SEQUENCE, Vec::new()).mark(self.shared().clock.now(), self.shared().ids.limit())
+        let mut log = LogWriter::new(source, identity.salt, 0, SEQUENCE, Vec::new());
+        log.mark(self.shared().clock.now(), self.shared().ids.limit())
     }
 
     /// Copies the rows below `bound` into a new index; returns the live bytes of each extent.
@@ -157,10 +160,10 @@ pub fn restore(
     target: &Path,
     mut progress: impl FnMut(CopyProgress),
 ) -> Result<CopyProgress, OpenError> {
-    if !backup.join(open::VERSION_FILE).is_file() {
+    if !backup.join(VERSION_FILE).is_file() {
         return Err(OpenError::NotOurs(format!("{} holds no backup", backup.display())));
     }
-    let _exists = open::check_format(&RealDisk::new(backup)?)?;
+    Identity::read(&RealDisk::new(backup)?)?;
     let partial = begin(target)?;
     let mut done = CopyProgress { total_bytes: tree_bytes(backup)?, ..CopyProgress::default() };
     copy_tree(backup, &partial, &mut done, &mut progress)?;

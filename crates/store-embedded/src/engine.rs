@@ -69,13 +69,21 @@ impl EmbeddedEngine {
     /// # Errors
     /// Something could not be made durable; what was acknowledged is in the log all the same.
     pub fn close(&self) -> Result<(), StoreError> {
-        let Some(mut log) = self.stop(StoreError::Closed) else { return Ok(()) };
+        let Some(mut log) = self.stop(StoreError::Closed) else { return self.refusal_at_close() };
         self.shared.progress.synced(self.shared.index.unused_sequence() - 1);
         checkpointer::checkpoint(&self.shared)?;
         log.forget(self.shared.progress.persisted());
         let (time, id_limit) = (self.shared.clock.now(), self.shared.ids.limit());
         // A last frame behind everything: it proves that what stands before it was synced.
         log.mark(time, id_limit).map_err(|error| self.shared.poison(&StoreError::from(error)))
+    }
+
+    /// Closing twice is fine; closing what a failed sync stopped is not a clean close.
+    fn refusal_at_close(&self) -> Result<(), StoreError> {
+        match &self.shared.sequencer.lock().refusing {
+            Some(poisoned @ StoreError::Poisoned(_)) => Err(poisoned.clone()),
+            _ => Ok(()),
+        }
     }
 
     /// Stops the threads. Returns the log when everything queued was made durable and it was not stopped before.

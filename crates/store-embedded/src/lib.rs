@@ -14,6 +14,7 @@ mod collect;
 pub mod disk;
 mod engine;
 mod extent;
+mod identity;
 mod ids;
 mod index;
 mod io_pool;

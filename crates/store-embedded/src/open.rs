@@ -15,6 +15,7 @@ use crate::{
     disk::{DirectoryLock, Disk, RealDisk},
     engine::EmbeddedEngine,
     extent::Extents,
+    identity::{Identity, VERSION_FILE},
     ids::Ids,
     index::Index,
     io_pool::IoPool,
@@ -27,7 +28,6 @@ use crate::{
 
 /// The format this build writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
-pub(crate) const VERSION_FILE: &str = "VERSION";
 const IO_THREADS: usize = 4;
 
 /// Why a data directory could not be opened.
@@ -99,10 +99,11 @@ impl EmbeddedEngine {
         lock: Option<DirectoryLock>,
         options: Options,
     ) -> Result<Self, OpenError> {
-        let exists = check_format(&*disk)?;
-        let opened = recover(Arc::clone(&disk), index, time, lock, options, exists)?;
-        if !exists {
-            write_format(&*disk)?;
+        let found = Identity::read(&*disk)?;
+        let identity = found.unwrap_or_else(Identity::new);
+        let opened = recover(Arc::clone(&disk), index, time, lock, options, (identity, found.is_some()))?;
+        if found.is_none() {
+            identity.write(&*disk)?;
         }
         Ok(Self::start(opened)?)
     }
@@ -114,7 +115,7 @@ fn recover(
     time: impl TimeSource,
     lock: Option<DirectoryLock>,
     options: Options,
-    exists: bool,
+    (identity, exists): (Identity, bool),
 ) -> Result<Opened, OpenError> {
     disk.create_directory(log::DIRECTORY)?;
     let index = Index::open(index, options.cache_bytes)?;
@@ -125,7 +126,7 @@ fn recover(
     let extents = Extents::open(Arc::clone(&disk), unused_ids)?;
     let mut memtable_bytes = 0;
     let mut changed = std::collections::HashSet::new();
-    let recovered = log::recover(&*disk, meta.sequence, |sequence, record| {
+    let recovered = log::recover(&*disk, identity.salt, meta.sequence, |sequence, record| {
         for row in &record.rows {
             memtable_bytes = index.insert(row, sequence.0);
         }
@@ -156,7 +157,7 @@ fn recover(
         state.live_changed = changed;
     }
     let source = SegmentSource::new(Arc::clone(&disk), recovered.next_segment, &options)?;
-    let mut log = LogWriter::new(source, recovered.last_frame, last_sequence, recovered.sealed);
+    let mut log = LogWriter::new(source, identity.salt, recovered.last_frame, last_sequence, recovered.sealed);
     // The first frame of every run: it makes the ids that this run gives out safe, and proves the frames before it.
     log.mark(clock.now(), ids.limit())?;
 
@@ -188,36 +189,4 @@ fn recover(
         disk,
     });
     Ok(Opened { shared, log, lock })
-}
-
-/// True when there is a store of a format that this build reads; false when there is none yet.
-pub(crate) fn check_format(disk: &dyn Disk) -> Result<bool, OpenError> {
-    let file = match disk.open(VERSION_FILE) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        file => file?,
-    };
-    let mut bytes = [0; 64];
-    let count = file.read_at(&mut bytes, 0)?;
-    let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).into_owned();
-    let found = text.strip_prefix("lazuli ").and_then(|rest| rest.trim_end().parse().ok());
-    match found {
-        Some(FORMAT) => Ok(true),
-        Some(found) if found > FORMAT => Err(OpenError::Newer { found }),
-        _ => Err(OpenError::NotOurs(text)),
-    }
-}
-
-/// Says that there is a store: last of all, when its directories and the first frame of its log are there for good.
-pub(crate) fn write_format(disk: &dyn Disk) -> io::Result<()> {
-    disk.sync_directory("")?;
-    let temporary = "VERSION.new";
-    match disk.remove(temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let file = disk.create(temporary)?;
-    file.write_at(format!("lazuli {FORMAT}\n").as_bytes(), 0)?;
-    file.sync()?;
-    disk.rename(temporary, VERSION_FILE)?;
-    disk.sync_directory("")
 }

@@ -399,29 +399,33 @@ fn damage_of_an_extent_at_rest_is_found_by_the_check() {
     }
 }
 
-fn write_version(disk: &SimulatedDisk, text: &str) {
+/// Writes another text into VERSION; returns the one that was there.
+fn write_version(disk: &SimulatedDisk, text: &str) -> String {
     let file = disk.open("VERSION").unwrap();
+    let mut before = vec![0; usize::try_from(file.length().unwrap()).unwrap()];
+    file.read_at(&mut before, 0).unwrap();
     file.set_length(0).unwrap();
     file.write_at(text.as_bytes(), 0).unwrap();
+    String::from_utf8(before).unwrap()
 }
 
 #[test]
 fn a_newer_format_is_refused_with_a_clear_message() {
     let (disk, index) = (SimulatedDisk::new(), index_directory());
     Opened::on(disk.clone(), index.path()).unwrap().close().unwrap();
-    write_version(&disk, "lazuli 2\n");
+    let before = write_version(&disk, "lazuli 2\nwhatever comes then\n");
     let calls = disk.calls();
     let Err(error) = Opened::on(disk.clone(), index.path()) else { panic!("it opened") };
     assert!(matches!(error, OpenError::Newer { found: 2 }), "{error:?}");
     assert!(error.to_string().contains("format 2"), "{error}");
     assert_eq!(disk.calls(), calls, "nothing was touched");
-    write_version(&disk, "lazuli 1\n");
+    write_version(&disk, &before);
     Opened::on(disk, index.path()).unwrap();
 }
 
 #[test]
 fn a_version_that_is_none_is_refused() {
-    for text in ["", "lazuli", "lazuli one\n", "lazuli 0\n", "lazuli -1\n", "something else\n", "\u{0}\u{0}\u{0}"] {
+    for text in ["", "lazuli", "lazuli one\n", "lazuli 0\n", "lazuli -1\n", "something else\n", "lazuli 1\n", "\u{0}"] {
         let (disk, index) = (SimulatedDisk::new(), index_directory());
         Opened::on(disk.clone(), index.path()).unwrap().close().unwrap();
         write_version(&disk, text);

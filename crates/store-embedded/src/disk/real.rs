@@ -6,7 +6,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, IoSliceMut},
     os::unix::fs::FileExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -26,8 +26,13 @@ impl RealDisk {
     /// # Errors
     /// The directory cannot be created.
     pub fn new(root: impl Into<PathBuf>) -> io::Result<Self> {
-        let root = root.into();
-        fs::create_dir_all(&root)?;
+        let root: PathBuf = root.into();
+        if !root.is_dir() {
+            fs::create_dir_all(&root)?;
+            // Its name must survive too.
+            let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
+            File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
+        }
         Ok(Self { root })
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use store::{Answer, ChunkRef, StoreError, chunk::ChunkSource};
 
-use super::format::{BlockPlace, block_at, damaged, verify};
+use super::format::{BlockPlace, Place, block_at, damaged, verify};
 use crate::{disk::DiskFile, io_pool::IoPool};
 
 /// An open extent.
@@ -78,7 +78,8 @@ impl PlacedChunk {
         if count < stored.len() {
             return Err(damaged(self.extent.id, at, place.number));
         }
-        let data = verify(&stored).map_err(|()| damaged(self.extent.id, at, place.number))?;
+        let data = verify(Place { extent: self.extent.id, offset: at }, &stored)
+            .map_err(|()| damaged(self.extent.id, at, place.number))?;
         stored.truncate(data);
         Ok(Some(stored.freeze()))
     }

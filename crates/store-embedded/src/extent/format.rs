@@ -7,7 +7,7 @@ use super::DIRECTORY;
 
 /// Data bytes of a full block; the last block of a chunk is shorter.
 pub(crate) const BLOCK_BYTES: usize = 64 * 1024;
-const CHECKSUM_BYTES: usize = 8;
+pub(crate) const CHECKSUM_BYTES: usize = 8;
 /// A block with its checksum.
 pub(crate) const STORED_BLOCK_BYTES: usize = BLOCK_BYTES + CHECKSUM_BYTES;
 /// Chunks up to this ride in the log.
@@ -44,12 +44,33 @@ pub(crate) fn stored_bytes(length: u64) -> u64 {
     u64::try_from(store::content::stored_bytes(length)).unwrap_or(u64::MAX)
 }
 
-/// The blocks of a small chunk.
-pub(crate) fn encode_blocks(data: &[u8]) -> Vec<u8> {
+/// Where a block stands: its extent, and its offset in it. The place is part of the checksum, so that a block which was
+/// written or read at the wrong one is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) extent: u64,
+    pub(crate) offset: u64,
+}
+
+impl Place {
+    /// The checksum of a block at this place.
+    pub(crate) fn checksum(self, block: &[u8]) -> [u8; CHECKSUM_BYTES] {
+        let mixed = self.extent.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ self.offset.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (crc64_nvme(block) ^ mixed).to_le_bytes()
+    }
+
+    fn after(self, bytes: usize) -> Self {
+        Self { offset: self.offset + u64::try_from(bytes).unwrap_or(u64::MAX), ..self }
+    }
+}
+
+/// The blocks of a small chunk that begins at this place.
+pub(crate) fn encode_blocks(place: Place, data: &[u8]) -> Vec<u8> {
     let mut stored = Vec::with_capacity(data.len() + data.len().div_ceil(BLOCK_BYTES) * CHECKSUM_BYTES);
     for block in data.chunks(BLOCK_BYTES) {
+        let checksum = place.after(stored.len()).checksum(block);
         stored.extend_from_slice(block);
-        stored.extend_from_slice(&crc64_nvme(block).to_le_bytes());
+        stored.extend_from_slice(&checksum);
     }
     stored
 }
@@ -76,9 +97,9 @@ pub(crate) fn block_at(chunk_bytes: u64, offset: u64) -> Option<BlockPlace> {
 }
 
 /// Checks a stored block and returns how many of its bytes are data.
-pub(crate) fn verify(stored: &[u8]) -> Result<usize, ()> {
+pub(crate) fn verify(place: Place, stored: &[u8]) -> Result<usize, ()> {
     let (data, checksum) = stored.split_last_chunk::<CHECKSUM_BYTES>().ok_or(())?;
-    if crc64_nvme(data).to_le_bytes() == *checksum { Ok(data.len()) } else { Err(()) }
+    if place.checksum(data) == *checksum { Ok(data.len()) } else { Err(()) }
 }
 
 pub(crate) fn damaged(id: u64, offset: u64, block: u64) -> StoreError {
@@ -92,12 +113,17 @@ mod tests {
     #[test]
     fn every_byte_is_in_exactly_one_block() {
         let length = 3 * 65_536 + 5;
-        let stored = encode_blocks(&vec![7; 3 * 65_536 + 5]);
+        let chunk = Place { extent: 9, offset: 512 };
+        let stored = encode_blocks(chunk, &vec![7; 3 * 65_536 + 5]);
         assert_eq!(u64::try_from(stored.len()).unwrap(), stored_bytes(length));
         for offset in [0, 1, 65_535, 65_536, 131_072, 196_608, 196_612] {
             let block = block_at(length, offset).unwrap();
             let start = usize::try_from(block.stored_offset).unwrap();
-            assert_eq!(verify(&stored[start..start + block.data_bytes + 8]), Ok(block.data_bytes), "{offset}");
+            let bytes = &stored[start..start + block.data_bytes + 8];
+            let place = chunk.after(start);
+            assert_eq!(verify(place, bytes), Ok(block.data_bytes), "{offset}");
+            assert_eq!(verify(place.after(512), bytes), Err(()), "at another offset");
+            assert_eq!(verify(Place { extent: 10, ..place }, bytes), Err(()), "in another extent");
             assert_eq!(block.number, offset / 65_536);
         }
         assert_eq!(block_at(length, length), None);

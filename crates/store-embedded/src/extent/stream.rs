@@ -7,12 +7,12 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use crc_fast::{CrcAlgorithm, Digest, crc64_nvme};
+use crc_fast::{CrcAlgorithm, Digest};
 use store::{Answer, BoxFuture, ChunkRef, PendingChunk, StoreError, chunk::ChunkWriter};
 
 use super::{
     file::{Extent, Hold},
-    format::{BLOCK_BYTES, RIDE_BYTES, STORED_BLOCK_BYTES},
+    format::{BLOCK_BYTES, Place, RIDE_BYTES, STORED_BLOCK_BYTES},
 };
 use crate::{io_pool::Running, options::Durability, shared::Shared};
 
@@ -161,8 +161,10 @@ impl Streamed {
     }
 
     fn end_block(&mut self) {
-        let block = self.buffer.get(self.buffer.len() - self.block_fill..).unwrap_or_default();
-        let checksum = crc64_nvme(block).to_le_bytes();
+        let start = self.buffer.len() - self.block_fill;
+        let offset = self.position + u64::try_from(start).unwrap_or(u64::MAX);
+        let block = self.buffer.get(start..).unwrap_or_default();
+        let checksum = Place { extent: self.hold.0.id, offset }.checksum(block);
         self.buffer.extend_from_slice(&checksum);
         self.block_fill = 0;
     }

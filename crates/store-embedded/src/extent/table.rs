@@ -12,7 +12,7 @@ use store::{ChunkRef, StoreError, chunk::Ride};
 use super::{
     DIRECTORY,
     file::{Extent, Hold},
-    format::{HEADER_BYTES, encode_blocks, file_name, header, parse_name, stored_bytes},
+    format::{HEADER_BYTES, Place, encode_blocks, file_name, header, parse_name, stored_bytes},
 };
 use crate::{disk::Disk, ids::Ids};
 
@@ -113,7 +113,7 @@ impl Extents {
         let offset = extent.end.fetch_add(stored_bytes(length), Ordering::Relaxed);
         let hold = Hold::new(&extent);
         drop(state);
-        let written = extent.file.write_at(&encode_blocks(data), offset);
+        let written = extent.file.write_at(&encode_blocks(Place { extent: extent.id, offset }, data), offset);
         // Only now: a sync that began before must not clear the mark of bytes that came after it.
         mark_dirty(&mut self.state(), &extent);
         written?;
@@ -139,7 +139,7 @@ impl Extents {
             }
         };
         extent.file.write_at(&header(id), 0)?;
-        extent.file.write_at(&encode_blocks(&ride.bytes), offset)?;
+        extent.file.write_at(&encode_blocks(Place { extent: id, offset }, &ride.bytes), offset)?;
         mark_dirty(&mut self.state(), &extent);
         Ok(())
     }

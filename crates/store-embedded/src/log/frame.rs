@@ -34,7 +34,8 @@ pub(crate) struct FrameHeader {
 }
 
 impl FrameHeader {
-    pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
+    /// The stored form. The salt is the store's own: bytes of a client never pass for a header.
+    pub(crate) fn encode(&self, salt: u64) -> [u8; HEADER_BYTES] {
         let fields: [u64; FIELDS] = [
             MAGIC,
             self.segment,
@@ -52,12 +53,12 @@ impl FrameHeader {
         for (place, field) in body.chunks_exact_mut(8).zip(fields) {
             place.copy_from_slice(&field.to_le_bytes());
         }
-        crc.copy_from_slice(&crc64_nvme(body).to_le_bytes());
+        crc.copy_from_slice(&(crc64_nvme(body) ^ salt).to_le_bytes());
         bytes
     }
 
     /// Reads a header; `None` when these bytes are none, or not an intact one.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8], salt: u64) -> Option<Self> {
         let bytes = bytes.first_chunk::<HEADER_BYTES>()?;
         let (body, crc) = bytes.split_at(FIELDS * 8);
         let mut fields = [0; FIELDS];
@@ -76,7 +77,7 @@ impl FrameHeader {
             payload_bytes,
             payload_crc64,
         ] = fields;
-        if magic != MAGIC || crc != crc64_nvme(body).to_le_bytes() {
+        if magic != MAGIC || crc != (crc64_nvme(body) ^ salt).to_le_bytes() {
             return None;
         }
         let time = Timestamp::from_ticks(time);
@@ -121,13 +122,14 @@ mod tests {
             payload_bytes: 8,
             payload_crc64: 9,
         };
-        let bytes = header.encode();
-        assert_eq!(FrameHeader::decode(&bytes), Some(header));
+        let bytes = header.encode(77);
+        assert_eq!(FrameHeader::decode(&bytes, 77), Some(header));
         for bit in 0..HEADER_BYTES * 8 {
             let mut flipped = bytes;
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(FrameHeader::decode(&flipped), None, "bit {bit}");
+            assert_eq!(FrameHeader::decode(&flipped, 77), None, "bit {bit}");
         }
-        assert_eq!(FrameHeader::decode(&bytes[..HEADER_BYTES - 1]), None);
+        assert_eq!(FrameHeader::decode(&bytes[..HEADER_BYTES - 1], 77), None);
+        assert_eq!(FrameHeader::decode(&bytes, 78), None, "another store's");
     }
 }

@@ -48,6 +48,7 @@ pub(crate) struct Recovered {
 /// need not be there any more.
 pub(crate) fn recover(
     disk: &dyn Disk,
+    salt: u64,
     persisted: Sequence,
     mut apply: impl FnMut(Sequence, Record) -> Result<(), StoreError>,
 ) -> Result<Recovered, StoreError> {
@@ -66,7 +67,7 @@ pub(crate) fn recover(
     };
     for number in numbers {
         let file = disk.open(&file_name(number))?;
-        let mut walk = Walk { file: &*file, size: file.length()?, segment: number, position: 0 };
+        let mut walk = Walk { file: &*file, size: file.length()?, segment: number, salt, position: 0 };
         let size = walk.size;
         // The place of the first frame that should be there and is not.
         let mut bad: Option<u64> = None;
@@ -182,6 +183,7 @@ struct Walk<'a> {
     file: &'a dyn DiskFile,
     size: u64,
     segment: u64,
+    salt: u64,
     position: u64,
 }
 
@@ -192,7 +194,7 @@ impl Walk<'_> {
         if self.file.read_at(&mut head, self.position)? < HEADER_BYTES {
             return Ok(None);
         }
-        let Some(header) = FrameHeader::decode(&head).filter(|header| header.segment == self.segment) else {
+        let Some(header) = FrameHeader::decode(&head, self.salt).filter(|header| header.segment == self.segment) else {
             return Ok(None);
         };
         let payload_start = self.position + u64::try_from(HEADER_BYTES).unwrap_or(0);
@@ -217,7 +219,7 @@ impl Walk<'_> {
             let count = self.file.read_at(&mut window, self.position)?;
             let read = window.get(..count).unwrap_or_default();
             for (place, offset) in read.chunks(sector).zip((self.position..).step_by(sector)) {
-                if FrameHeader::decode(place).is_some_and(|header| header.segment == self.segment) {
+                if FrameHeader::decode(place, self.salt).is_some_and(|header| header.segment == self.segment) {
                     self.position = offset;
                     return Ok(true);
                 }

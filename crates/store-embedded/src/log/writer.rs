@@ -29,6 +29,7 @@ pub(crate) struct Sealed {
 /// Writes the log.
 pub(crate) struct LogWriter {
     source: SegmentSource,
+    salt: u64,
     current: Option<Open>,
     sealed: Vec<Sealed>,
     frame: u64,
@@ -66,9 +67,16 @@ const BUFFER_BYTES: usize = 1024 * 1024;
 
 impl LogWriter {
     /// Goes on behind what recovery found.
-    pub(crate) fn new(source: SegmentSource, last_frame: u64, last_sequence: u64, sealed: Vec<Sealed>) -> Self {
+    pub(crate) fn new(
+        source: SegmentSource,
+        salt: u64,
+        last_frame: u64,
+        last_sequence: u64,
+        sealed: Vec<Sealed>,
+    ) -> Self {
         Self {
             source,
+            salt,
             current: None,
             sealed,
             frame: last_frame,
@@ -107,7 +115,7 @@ impl LogWriter {
             payload_crc64,
         };
         if let Some(place) = self.buffer.first_chunk_mut::<HEADER_BYTES>() {
-            *place = header.encode();
+            *place = header.encode(self.salt);
         }
         self.buffer.resize(usize::try_from(total).unwrap_or(0), 0);
         open.segment.file.write_at(&self.buffer, position).map_err(WriteError::of)?;
