@@ -57,5 +57,5 @@ async fn reference() -> Box<dyn Subject> {
 
 #[test]
 fn random_histories_match_the_reference_engine() {
-    model::run(model::Plan::from_env(20_000, 1), fresh, reference);
+    model::run(model::Plan::from_env(100_000, 1), fresh, reference);
 }
