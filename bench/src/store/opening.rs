@@ -53,6 +53,8 @@ pub(crate) fn child(arguments: &Arguments) -> anyhow::Result<()> {
             reads::load(&opened, rows)?;
             opened.engine.close()?;
         }
+        // For profiling: reads at random for some seconds.
+        "gets" => println!("{:.0}/s", reads::gets_for(&opened.store, rows, Duration::from_secs(5))?),
         "fill" => loop {
             reads::load(&opened, rows)?;
         },

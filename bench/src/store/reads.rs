@@ -81,7 +81,7 @@ fn gets_while(store: &Store, rows: u64, work: impl FnOnce() -> anyhow::Result<()
     })
 }
 
-fn gets_for(store: &Store, rows: u64, time: Duration) -> anyhow::Result<f64> {
+pub(crate) fn gets_for(store: &Store, rows: u64, time: Duration) -> anyhow::Result<f64> {
     let end = Instant::now() + time;
     gets_until(store, rows, || Instant::now() >= end)
 }

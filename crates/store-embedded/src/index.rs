@@ -11,6 +11,7 @@ use std::{
 use bytes::Bytes;
 use lsm_tree::{
     AbstractTree, AnyTree, Cache, Config, DescriptorTable, Guard, SequenceNumberCounter, Slice, compaction::Leveled,
+    config::PartitioningPolicy,
 };
 use store::{Direction, StoreError, key::KeyRange};
 
@@ -35,6 +36,10 @@ impl Index {
         let tree = Config::new(path, counter.clone(), SequenceNumberCounter::default())
             .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
             .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_TABLES))))
+            // A whole filter or index of a table is larger than a share of the cache and would be read and hashed anew
+            // for every get; in parts of a block each they are cached like data.
+            .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+            .index_block_partitioning_policy(PartitioningPolicy::all(true))
             .open()
             .map_err(failed)?;
         let index = Self { tree, counter, path: path.to_owned() };
