@@ -36,10 +36,11 @@ impl Index {
         let tree = Config::new(path, counter.clone(), SequenceNumberCounter::default())
             .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
             .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_TABLES))))
-            // A whole filter or index of a table is larger than a share of the cache and would be read and hashed anew
-            // for every get; in parts of a block each they are cached like data.
-            .filter_block_partitioning_policy(PartitioningPolicy::all(true))
-            .index_block_partitioning_policy(PartitioningPolicy::all(true))
+            // Filters and indexes of the youngest level are pinned whole: its tables are few and small. Those below are
+            // larger than a share of the cache and would be read and hashed anew for every get; in parts of a block
+            // each they are cached like data.
+            .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+            .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
             .open()
             .map_err(failed)?;
         let index = Self { tree, counter, path: path.to_owned() };
