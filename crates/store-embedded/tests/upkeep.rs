@@ -1,0 +1,237 @@
+//! What the engine does beside answering: emptying extents, scrubbing, repacking maps, backing up while writing.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and look at real files"
+)]
+
+mod support;
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use store::{
+    Read, Scope, Store, StoreError,
+    conformance::support::{UNIT, key},
+    content,
+    content_map::{self, MapWriter, Slice},
+    epoch::Epochs,
+    manifest::read_exactly,
+    sweep,
+};
+use store_embedded::{EmbeddedEngine, Options, ScrubCursor, disk::SimulatedDisk, restore};
+use support::{Opened, block_on, index_directory, pattern};
+use types::ContentId;
+
+const MIB: usize = 1024 * 1024;
+
+fn extent_files(path: &Path) -> u64 {
+    std::fs::read_dir(path.join("extents")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+}
+
+fn open(path: &Path) -> (Arc<EmbeddedEngine>, Store) {
+    let engine = Arc::new(EmbeddedEngine::open(path, Options { reserve_bytes: 0, ..Options::default() }).unwrap());
+    let store = Store::new(Arc::<EmbeddedEngine>::clone(&engine));
+    (engine, store)
+}
+
+async fn put_chunk(store: &Store, name: &str, bytes: Vec<u8>) -> (ContentId, store::ChunkRef) {
+    let mut writer = store.write_chunk(None).unwrap();
+    writer.write(Bytes::from(bytes)).await.unwrap();
+    let pending = &writer.finish().await.unwrap();
+    let owner = ContentId::new(store.fresh_id());
+    store
+        .transact(Scope::unit(UNIT), |txn| async move {
+            content::link(&txn, pending, owner);
+            txn.put(key(name), Bytes::copy_from_slice(&pending.reference().encode()));
+            Ok::<_, StoreError>(())
+        })
+        .await
+        .unwrap();
+    (owner, pending.reference())
+}
+
+#[test]
+fn a_mostly_dead_extent_is_emptied_and_its_space_comes_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let (engine, store) = open(directory.path());
+    block_on(async {
+        let mut chunks = Vec::new();
+        for number in 0..40_u64 {
+            // Streamed ones and small ones, which live in different extents.
+            let length = if number % 2 == 0 { MIB } else { 60_000 };
+            chunks.push((number, put_chunk(&store, &format!("c{number}"), pattern(number, length)).await, length));
+        }
+        let full = extent_files(directory.path());
+        for (number, (owner, chunk), _) in &chunks {
+            if number % 10 >= 2 {
+                let freed = store.transact(Scope::unit(UNIT), |txn| async move {
+                    Ok::<_, StoreError>(content::free(&txn, *chunk, *owner).await?)
+                });
+                assert!(freed.await.unwrap());
+            }
+        }
+        let mut moved = 0;
+        loop {
+            let step = engine.collect(&store).await.unwrap();
+            moved += step.chunks;
+            if !step.more {
+                break;
+            }
+        }
+        assert!(moved > 0, "nothing was moved");
+        engine.delete_dead_extents().unwrap();
+        assert!(
+            extent_files(directory.path()) < full / 2,
+            "{} of {full} bytes are left",
+            extent_files(directory.path())
+        );
+        for (number, (_, chunk), length) in &chunks {
+            if number % 10 < 2 {
+                // By the reference it always had.
+                let source = store.open_chunk(*chunk).await.unwrap();
+                assert!(read_exactly(&*source, 0, *length).await.unwrap() == pattern(*number, *length));
+            }
+        }
+        let report = engine.check(|_| {}).await.unwrap();
+        assert!(report.is_clean(), "{:?}", report.problems);
+    });
+}
+
+#[test]
+fn a_scrub_visits_every_chunk_once_and_names_the_damaged_one() {
+    let (disk, index) = (SimulatedDisk::new(), index_directory());
+    let opened = Opened::on(disk.clone(), index.path()).unwrap();
+    block_on(async {
+        for number in 0..300_u64 {
+            opened.put_chunk(&format!("c{number}"), pattern(number, 1000)).await.unwrap();
+        }
+        opened.put_chunk("large", pattern(7, 200_000)).await.unwrap();
+        let round = async || {
+            let (mut cursor, mut chunks, mut problems) = (ScrubCursor::default(), 0, Vec::new());
+            loop {
+                let step = opened.engine.scrub(cursor, 10_000).await.unwrap();
+                chunks += step.chunks;
+                problems.extend(step.problems);
+                match step.next {
+                    Some(next) => cursor = next,
+                    None => return (chunks, problems),
+                }
+            }
+        };
+        assert_eq!(round().await, (301, vec![]));
+        let extents = store_embedded::disk::Disk::list(&disk, "extents").unwrap();
+        let small = extents.iter().min().unwrap();
+        disk.flip_bit(&format!("extents/{small}"), 700, 3);
+        let (chunks, problems) = round().await;
+        assert_eq!((chunks, problems.len()), (301, 1));
+        assert!(problems[0].contains(small), "{problems:?}");
+    });
+}
+
+#[test]
+fn a_sparse_chunk_of_a_map_is_repacked_and_reads_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let (engine, store) = open(directory.path());
+    let content = ContentId::new(store.fresh_id());
+    let epochs = Epochs { current: 1, newest_snapshot: None };
+    block_on(async {
+        let write = async |offset: u64, bytes: Vec<u8>| {
+            let length = u64::try_from(bytes.len()).unwrap();
+            let mut writer = store.write_chunk(None).unwrap();
+            writer.write(Bytes::from(bytes)).await.unwrap();
+            let pending = &writer.finish().await.unwrap();
+            let written = store.transact(Scope::unit(UNIT), |txn| async move {
+                content::link(&txn, pending, content);
+                let mut map = MapWriter::new(&txn, content, epochs);
+                map.write(offset, Slice { chunk: pending.reference(), skip: 0, length }).await?;
+                map.finish().await
+            });
+            written.await.unwrap();
+            pending.reference()
+        };
+        let mut model = pattern(1, MIB);
+        let big = write(0, model.clone()).await;
+        // Every page but each tenth is overwritten: the first chunk is nine tenths unused.
+        for page in (0..256_usize).filter(|page| page % 10 != 0) {
+            let bytes = pattern(u64::try_from(page).unwrap() + 2, 4096);
+            model[page * 4096..(page + 1) * 4096].copy_from_slice(&bytes);
+            write(u64::try_from(page * 4096).unwrap(), bytes).await;
+        }
+        let before = engine.metrics().live_chunk_bytes;
+        while sweep::step(&store).await.unwrap().more {}
+        let after = engine.metrics().live_chunk_bytes;
+        assert!(before - after > 800_000, "{before} bytes before, {after} after");
+        assert!(content::locate(&store.snapshot(), big).await.unwrap().is_none(), "the sparse chunk was freed");
+        let (segments, next) =
+            content_map::read(&store.snapshot(), content, 1, (0, u64::try_from(MIB).unwrap()), 1000).await.unwrap();
+        assert_eq!((segments.len(), next), (256, None));
+        for segment in segments {
+            let source = store.open_chunk(segment.slice.chunk).await.unwrap();
+            let read = read_exactly(&*source, segment.slice.skip, 4096).await.unwrap();
+            let start = usize::try_from(segment.offset).unwrap();
+            assert!(read == model[start..start + 4096], "at {start}");
+        }
+        let report = engine.check(|_| {}).await.unwrap();
+        assert!(report.is_clean(), "{:?}", report.problems);
+    });
+}
+
+/// Two rows that always change together, and a chunk each time: a backup must never see one without the other.
+#[test]
+fn a_backup_while_writing_is_one_instant_and_restores() {
+    let directory = tempfile::tempdir().unwrap();
+    let (engine, store) = open(&directory.path().join("data"));
+    let stop = AtomicBool::new(false);
+    let acknowledged = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            block_on(async {
+                let mut number = 0_u64;
+                while !stop.load(Ordering::Relaxed) {
+                    number += 1;
+                    put_chunk(&store, &format!("chunk{}", number % 50), pattern(number, 70_000)).await;
+                    let value = Bytes::copy_from_slice(&number.to_le_bytes());
+                    let (value, store) = (&value, &store);
+                    let written = store.transact(Scope::unit(UNIT), |txn| async move {
+                        txn.put(key("left"), value.clone());
+                        txn.put(key("right"), value.clone());
+                        Ok::<_, StoreError>(())
+                    });
+                    written.await.unwrap();
+                    acknowledged.store(number, Ordering::SeqCst);
+                }
+            });
+        });
+        while acknowledged.load(Ordering::SeqCst) < 20 {
+            std::thread::yield_now();
+        }
+        for round in 0..3 {
+            let before = acknowledged.load(Ordering::SeqCst);
+            let backup = directory.path().join(format!("backup{round}"));
+            engine.backup(&backup, |_| {}).unwrap();
+            let target = directory.path().join(format!("restored{round}"));
+            restore(&backup, &target, |_| {}).unwrap();
+            assert!(restore(&backup, &target, |_| {}).is_err(), "a restore overwrites nothing");
+            let (restored, rows) = open(&target);
+            block_on(async {
+                let left = rows.snapshot().get(&key("left")).await.unwrap().unwrap();
+                let right = rows.snapshot().get(&key("right")).await.unwrap().unwrap();
+                assert_eq!(left, right, "a torn backup");
+                assert!(u64::from_le_bytes(left[..].try_into().unwrap()) >= before, "an acknowledged write is missing");
+                let report = restored.check(|_| {}).await.unwrap();
+                assert!(report.is_clean() && report.chunks > 0, "{:?}", report.problems);
+            });
+            restored.close().unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
