@@ -6,6 +6,7 @@
 
 pub mod bench;
 mod counts;
+pub mod crash;
 mod process;
 pub mod setup;
 pub mod suite;

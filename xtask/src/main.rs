@@ -13,6 +13,7 @@ usage: cargo xtask <command>
 commands:
   test    set up what the tests need, then check format and lints and run every test
   bench   measure against peers in one run: [--quick] [--only store|http]
+  crash   run the crash tests N times over: crash N
   tidy    check the rules of the tree: dependency arrows, file lengths, module headers, hosts and paths
   help    show this text
 ";
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => xtask::suite::run(&xtask::root()),
         ["bench", rest @ ..] => xtask::bench::run(&xtask::root(), rest),
+        ["crash", rounds] => xtask::crash::run(&xtask::root(), rounds),
         ["tidy"] => xtask::tidy::command(&xtask::root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
