@@ -85,6 +85,9 @@ def test_a_wrong_signature_shows_the_development_account_what_to_sign(client):
     ({**BLOCK, "x-ms-content-crc64": "AAAAAAAAAAA="}, b"x", "Crc64Mismatch", ""),
     ({**BLOCK, "x-ms-version": "yesterday"}, b"x", "InvalidHeaderValue", "yesterday"),
     ({**BLOCK, "x-ms-lease-id": "nonsense"}, b"x", "InvalidHeaderValue", "nonsense"),
+    ({**BLOCK, "x-ms-access-tier": "Cool"}, b"x", "UnsupportedHeader", "x-ms-access-tier"),
+    ({**BLOCK, "x-ms-tags": "a=b"}, b"x", "UnsupportedHeader", "x-ms-tags"),
+    ({**BLOCK, "x-ms-encryption-key": "secret"}, b"x", "UnsupportedHeader", "x-ms-encryption-key"),
     ({**BLOCK, "x-ms-meta-1bad": "v"}, b"x", "InvalidMetadata", ""),
     ({**BLOCK, "x-ms-meta-big": "v" * 9000}, b"x", "MetadataTooLarge", ""),
 ])
@@ -110,6 +113,14 @@ def test_bad_parameters_are_refused_by_name(client, query, code):
 def test_what_does_not_exist_yet_is_never_a_silent_success(client):
     answer = client.call("PUT", "/bad/b", {"comp": "no-such-thing"})
     assert answer.status >= 400 and answer.headers["x-ms-error-code"]
+
+
+def test_deleting_only_snapshots_does_not_delete_the_blob(client):
+    assert client.call("PUT", "/bad/kept", headers=BLOCK, body=b"kept").status == 201
+    answer = client.call("DELETE", "/bad/kept", headers={"x-ms-delete-snapshots": "only"})
+    assert answer.status == 400 and answer.headers["x-ms-error-code"] == "UnsupportedHeader"
+    assert client.call("GET", "/bad/kept").text == "kept"
+    assert client.call("DELETE", "/bad/kept", headers={"x-ms-delete-snapshots": "include"}).status == 202
 
 
 def test_a_body_that_is_cut_off_leaves_nothing(client):

@@ -11,6 +11,7 @@ mod listing;
 mod metadata;
 mod names;
 mod route;
+mod unsupported;
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use http::Method;
 use rest::{Outcome, Request, Response, ServiceError};
 use types::ErrorCode;
 
-use crate::{BlobService, blobs, containers, credential, listing};
+use crate::{BlobService, blobs, containers, credential, listing, unsupported};
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,7 @@ pub(crate) async fn answer(service: &BlobService, request: Request) -> Outcome {
 
 async fn run(service: &BlobService, request: Request, operation: Operation) -> Result<Response, ServiceError> {
     let caller = credential::authenticate(service, &request)?;
+    unsupported::refuse(&request.headers)?;
     match operation {
         Operation::ListContainers => listing::containers(service, &caller, &request).await,
         Operation::CreateContainer => containers::create(service, &caller, &request).await,
