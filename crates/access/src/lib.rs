@@ -5,8 +5,10 @@
 //! when dropped, and never printed.
 
 pub mod account;
+pub mod acl;
 mod authorized;
+pub mod need;
 pub mod shared_key;
 
 pub use account::{Account, AccountKey, Accounts};
-pub use authorized::{Authorized, Grant, Operation};
+pub use authorized::{Authorized, Denied, Grant, Operation};

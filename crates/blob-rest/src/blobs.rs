@@ -7,7 +7,7 @@ use blob::{
 use bytes::{Bytes, BytesMut};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rest::{
-    ByteRange, Request, Response, ResponseBody, ServiceError, StreamError,
+    ByteRange, Caller, Request, Response, ResponseBody, ServiceError, StreamError,
     checksum::{self, Checksums, Computed, Declared},
     dates, headers,
     range::content_range,
@@ -18,7 +18,6 @@ use types::{ErrorCode, limits};
 use crate::{
     BlobService, conditions,
     containers::{leased, stamped},
-    credential::Caller,
     errors,
     metadata::{self, BLOB_CONTENT_MD5},
     names,
@@ -61,14 +60,19 @@ pub(crate) async fn put(
         return Err(ServiceError::body_too_large(limit));
     }
     let sent = std::mem::take(&mut request.headers);
-    let operation = caller.authorize(PutBlob {
-        address: names::address(caller.unit(), &request)?,
-        version: caller.version,
-        lease_id: conditions::lease_id(&sent)?,
-        conditions: conditions::conditions(&sent, service.store.now())?,
-        headers: metadata::http_headers(&sent)?,
-        metadata: metadata::from_headers(&sent)?,
-    })?;
+    let operation = caller
+        .authorize(
+            &service.store.snapshot(),
+            PutBlob {
+                address: names::address(caller.unit(), &request)?,
+                version: caller.version,
+                lease_id: conditions::lease_id(&sent)?,
+                conditions: conditions::conditions(&sent, service.store.now())?,
+                headers: metadata::http_headers(&sent)?,
+                metadata: metadata::from_headers(&sent)?,
+            },
+        )
+        .await?;
     if length > SMALL_BYTES {
         let early = block_blob::begin(&service.store.snapshot(), &operation, service.store.now()).await;
         early.map_err(errors::of)?;
@@ -118,7 +122,7 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     let range = ByteRange::from_headers(&request.headers)?;
     // The snapshot is held until the chunk is open: until then nothing it refers to can go.
     let snapshot = service.store.snapshot();
-    let operation = caller.authorize(read_blob(service, caller, request)?)?;
+    let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
     let found = object::read(&snapshot, &operation, service.store.now()).await.map_err(errors::of)?;
     let length = found.properties.length;
     let (status, wanted) = match range {
@@ -245,7 +249,7 @@ pub(crate) async fn properties(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let operation = caller.authorize(read_blob(service, caller, request)?)?;
+    let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
     let found = object::read(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
     let mut response = described(Response::new(StatusCode::OK), &found.properties)
         .number_header(header::CONTENT_LENGTH, found.properties.length);
@@ -281,12 +285,17 @@ pub(crate) async fn delete(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     refuse_parts_that_do_not_exist(request)?;
-    let operation = caller.authorize(DeleteBlob {
-        address: names::address(caller.unit(), request)?,
-        version: caller.version,
-        lease_id: conditions::lease_id(&request.headers)?,
-        conditions: conditions::conditions(&request.headers, service.store.now())?,
-    })?;
+    let operation = caller
+        .authorize(
+            &service.store.snapshot(),
+            DeleteBlob {
+                address: names::address(caller.unit(), request)?,
+                version: caller.version,
+                lease_id: conditions::lease_id(&request.headers)?,
+                conditions: conditions::conditions(&request.headers, service.store.now())?,
+            },
+        )
+        .await?;
     let latch = operation.address.latch();
     let operation = &operation;
     service

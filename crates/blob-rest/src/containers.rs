@@ -6,11 +6,11 @@ use blob::{
 };
 use concurrency::lease::LeaseProperties;
 use http::{HeaderName, StatusCode, header};
-use rest::{Request, Response, ServiceError, dates, headers};
+use rest::{Caller, Request, Response, ServiceError, dates, headers};
 use store::Scope;
 use types::{ETag, Timestamp};
 
-use crate::{BlobService, conditions, credential::Caller, errors, metadata, names};
+use crate::{BlobService, conditions, errors, metadata, names};
 
 macro_rules! names {
     ($($name:ident: $text:literal;)*) => {
@@ -32,12 +32,17 @@ pub(crate) async fn create(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let operation = &caller.authorize(CreateContainer {
-        account: caller.unit(),
-        name: names::container(request)?,
-        public_access: public_access(request)?,
-        metadata: metadata::from_headers(&request.headers)?,
-    })?;
+    let operation = &caller
+        .authorize(
+            &service.store.snapshot(),
+            CreateContainer {
+                account: caller.unit(),
+                name: names::container(request)?,
+                public_access: public_access(request)?,
+                metadata: metadata::from_headers(&request.headers)?,
+            },
+        )
+        .await?;
     let made = service
         .store
         .transact(Scope::unit(caller.unit()), |txn| async move { container::create(&txn, operation).await })
@@ -51,11 +56,16 @@ pub(crate) async fn properties(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let operation = caller.authorize(GetContainerProperties {
-        account: caller.unit(),
-        name: names::container(request)?,
-        lease_id: conditions::lease_id(&request.headers)?,
-    })?;
+    let operation = caller
+        .authorize(
+            &service.store.snapshot(),
+            GetContainerProperties {
+                account: caller.unit(),
+                name: names::container(request)?,
+                lease_id: conditions::lease_id(&request.headers)?,
+            },
+        )
+        .await?;
     let found =
         container::properties(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
     Ok(described(&found))
@@ -67,14 +77,19 @@ pub(crate) async fn delete(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let now = service.store.now();
-    let operation = &caller.authorize(DeleteContainer {
-        account: caller.unit(),
-        name: names::container(request)?,
-        version: caller.version,
-        lease_id: conditions::lease_id(&request.headers)?,
-        if_modified_since: conditions::date(&request.headers, &header::IF_MODIFIED_SINCE, now)?,
-        if_unmodified_since: conditions::date(&request.headers, &header::IF_UNMODIFIED_SINCE, now)?,
-    })?;
+    let operation = &caller
+        .authorize(
+            &service.store.snapshot(),
+            DeleteContainer {
+                account: caller.unit(),
+                name: names::container(request)?,
+                version: caller.version,
+                lease_id: conditions::lease_id(&request.headers)?,
+                if_modified_since: conditions::date(&request.headers, &header::IF_MODIFIED_SINCE, now)?,
+                if_unmodified_since: conditions::date(&request.headers, &header::IF_UNMODIFIED_SINCE, now)?,
+            },
+        )
+        .await?;
     service
         .store
         .transact(Scope::unit(caller.unit()).reclaims(), |txn| async move { container::delete(&txn, operation).await })

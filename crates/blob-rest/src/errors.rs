@@ -6,11 +6,12 @@ use concurrency::{
     lease::LeaseCheckRefusal,
 };
 use http::StatusCode;
-use rest::ServiceError;
+use rest::{ServiceError, caller};
 use types::ErrorCode;
 
 pub(crate) fn of(error: BlobError) -> ServiceError {
     match error {
+        BlobError::Denied(denied) => caller::denied_answer(&denied),
         BlobError::Store(error) => ServiceError::from_store(&error),
         BlobError::ContainerNotFound => say(ErrorCode::ContainerNotFound, "The specified container does not exist."),
         BlobError::BlobNotFound => say(ErrorCode::BlobNotFound, "The specified blob does not exist."),

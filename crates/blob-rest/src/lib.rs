@@ -5,7 +5,6 @@
 mod blobs;
 mod conditions;
 mod containers;
-mod credential;
 mod errors;
 mod listing;
 mod metadata;

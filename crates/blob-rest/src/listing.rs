@@ -9,10 +9,10 @@ use blob::{
 };
 use concurrency::lease::LeaseProperties;
 use http::{StatusCode, header};
-use rest::{Request, Response, ServiceError, checksum, dates, headers, xml::XmlWriter};
+use rest::{Caller, Request, Response, ServiceError, checksum, dates, headers, xml::XmlWriter};
 use types::{ETag, Timestamp, limits::LIST_PAGE_MAX};
 
-use crate::{BlobService, containers::public_access_text, credential::Caller, errors, metadata::DEFAULT_TYPE, names};
+use crate::{BlobService, containers::public_access_text, errors, metadata::DEFAULT_TYPE, names};
 
 pub(crate) async fn containers(
     service: &BlobService,
@@ -21,12 +21,17 @@ pub(crate) async fn containers(
 ) -> Result<Response, ServiceError> {
     let asked = Asked::new(request)?;
     let with_metadata = includes(request, &["metadata", "deleted", "system"])?;
-    let operation = caller.authorize(ListContainers {
-        account: caller.unit(),
-        prefix: asked.prefix.to_owned(),
-        marker: asked.marker()?,
-        limit: asked.limit,
-    })?;
+    let operation = caller
+        .authorize(
+            &service.store.snapshot(),
+            ListContainers {
+                account: caller.unit(),
+                prefix: asked.prefix.to_owned(),
+                marker: asked.marker()?,
+                limit: asked.limit,
+            },
+        )
+        .await?;
     let page =
         list::containers(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
     let mut xml = asked.begin(caller, request, None);
@@ -70,14 +75,19 @@ pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Requ
     let asked = Asked::new(request)?;
     let with_metadata = includes(request, PARTS)?;
     let container = names::container(request)?;
-    let operation = caller.authorize(ListBlobs {
-        account: caller.unit(),
-        container: container.clone(),
-        prefix: asked.prefix.to_owned(),
-        delimiter: asked.delimiter.map(str::to_owned),
-        marker: asked.marker()?,
-        limit: asked.limit,
-    })?;
+    let operation = caller
+        .authorize(
+            &service.store.snapshot(),
+            ListBlobs {
+                account: caller.unit(),
+                container: container.clone(),
+                prefix: asked.prefix.to_owned(),
+                delimiter: asked.delimiter.map(str::to_owned),
+                marker: asked.marker()?,
+                limit: asked.limit,
+            },
+        )
+        .await?;
     let page = list::blobs(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
     let mut xml = asked.begin(caller, request, Some(container.as_str()));
     xml.open("Blobs");

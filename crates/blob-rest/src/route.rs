@@ -1,10 +1,10 @@
 //! The operation table: method, resource, `restype` and `comp` tell the operations apart.
 
 use http::Method;
-use rest::{Outcome, Request, Response, ServiceError};
+use rest::{Outcome, Request, Response, ServiceError, caller};
 use types::ErrorCode;
 
-use crate::{BlobService, blobs, containers, credential, listing, unsupported};
+use crate::{BlobService, blobs, containers, listing, unsupported};
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(crate) async fn answer(service: &BlobService, request: Request) -> Outcome {
 }
 
 async fn run(service: &BlobService, request: Request, operation: Operation) -> Result<Response, ServiceError> {
-    let caller = credential::authenticate(service, &request)?;
+    let caller = caller::authenticate(&service.accounts, &request, service.store.now())?;
     unsupported::refuse(&request.headers)?;
     match operation {
         Operation::ListContainers => listing::containers(service, &caller, &request).await,

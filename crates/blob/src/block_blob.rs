@@ -1,6 +1,6 @@
 //! Block blobs: Put Blob, whole and at once.
 
-use access::{Authorized, Operation};
+use access::{Authorized, Operation, need::Need};
 use concurrency::{
     conditions::{Conditions, WriteRule},
     gate::Guards,
@@ -10,12 +10,13 @@ use store::{
     PendingChunk, Read, Txn,
     content::{self, Holdings},
 };
-use types::{ContentId, ETag, ServiceVersion, Timestamp, UnitId};
+use types::{ContentId, ETag, ServiceVersion, Timestamp};
 
 use crate::{
     errors::{About, BlobError},
     keys,
     object::{Address, find, guarded, release},
+    permissions,
     records::{Blob, BlobKind, HttpHeaders, Metadata},
 };
 
@@ -37,8 +38,8 @@ pub struct PutBlob<'a> {
 }
 
 impl Operation for PutBlob<'_> {
-    fn account(&self) -> UnitId {
-        self.address.account
+    fn need(&self) -> Need<'_> {
+        self.address.need(permissions::PUT_BLOB)
     }
 }
 
@@ -70,6 +71,7 @@ pub async fn finish(
     body: &PendingChunk,
     content_md5: Option<[u8; 16]>,
 ) -> Result<Written, BlobError> {
+    request.confirm(txn).await?;
     let (container, old) = find(txn, &request.address).await?;
     let lease = admit(request, old.as_ref(), txn.now())?;
     let content = ContentId::new(txn.fresh_id());

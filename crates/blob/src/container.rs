@@ -1,6 +1,9 @@
 //! Containers: create, properties, delete.
 
-use access::{Authorized, Operation};
+use access::{
+    Authorized, Operation,
+    need::{Need, PublicAccess},
+};
 use concurrency::{
     conditions::{Conditions, Resource, WriteRule},
     gate::{Guarded, Guards},
@@ -11,8 +14,8 @@ use types::{ETag, ServiceVersion, Timestamp, UnitId, names::ContainerName};
 
 use crate::{
     errors::{About, BlobError},
-    keys,
-    records::{Container, Metadata, PublicAccess},
+    keys, permissions,
+    records::{Container, Metadata},
 };
 
 /// What a container says about itself.
@@ -56,8 +59,8 @@ pub struct CreateContainer {
 }
 
 impl Operation for CreateContainer {
-    fn account(&self) -> UnitId {
-        self.account
+    fn need(&self) -> Need<'_> {
+        permissions::container(self.account, &self.name, permissions::CREATE_CONTAINER)
     }
 }
 
@@ -66,6 +69,7 @@ impl Operation for CreateContainer {
 /// # Errors
 /// It exists, or the store failed.
 pub async fn create(txn: &Txn, request: &Authorized<CreateContainer>) -> Result<ContainerProperties, BlobError> {
+    request.confirm(txn).await?;
     let key = keys::container(request.account, &request.name);
     if txn.get(&key).await?.is_some() {
         return Err(BlobError::ContainerAlreadyExists);
@@ -95,8 +99,8 @@ pub struct GetContainerProperties {
 }
 
 impl Operation for GetContainerProperties {
-    fn account(&self) -> UnitId {
-        self.account
+    fn need(&self) -> Need<'_> {
+        permissions::container(self.account, &self.name, permissions::GET_CONTAINER_PROPERTIES)
     }
 }
 
@@ -133,8 +137,8 @@ pub struct DeleteContainer {
 }
 
 impl Operation for DeleteContainer {
-    fn account(&self) -> UnitId {
-        self.account
+    fn need(&self) -> Need<'_> {
+        permissions::container(self.account, &self.name, permissions::DELETE_CONTAINER)
     }
 }
 
@@ -143,6 +147,7 @@ impl Operation for DeleteContainer {
 /// # Errors
 /// It does not exist, a lease or condition stands against it, or the store failed.
 pub async fn delete(txn: &Txn, request: &Authorized<DeleteContainer>) -> Result<(), BlobError> {
+    request.confirm(txn).await?;
     let container = find(txn, request.account, &request.name).await?;
     let conditions = Conditions {
         if_modified_since: request.if_modified_since,

@@ -1,6 +1,7 @@
 //! Why an operation of the Blob service was refused or failed. One table in the protocol crate turns these into status,
 //! code and message.
 
+use access::Denied;
 use concurrency::{
     conditions::{ReadRefusal, WriteRefusal},
     gate::{ReadGateRefusal, WriteGateRefusal},
@@ -44,6 +45,9 @@ pub enum BlobError {
     /// A condition of a write is not met.
     #[error("{0}")]
     Write(WriteRefusal),
+    /// The credential does not allow it, or not any more.
+    #[error(transparent)]
+    Denied(#[from] Denied),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

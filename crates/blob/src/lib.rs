@@ -12,7 +12,9 @@ pub mod errors;
 mod keys;
 pub mod list;
 pub mod object;
+mod permissions;
 mod records;
 pub mod sweep;
 
-pub use records::{HttpHeaders, Metadata, PublicAccess};
+pub use access::need::PublicAccess;
+pub use records::{HttpHeaders, Metadata};

@@ -1,6 +1,6 @@
 //! Listings: one page of containers or blobs, from one snapshot, at a cost that does not depend on how many there are.
 
-use access::{Authorized, Operation};
+use access::{Authorized, Operation, need::Need};
 use store::{Direction, Read, Row, StoreError, key::KeyRange};
 use types::{Timestamp, UnitId, names::ContainerName};
 
@@ -9,6 +9,7 @@ use crate::{
     errors::BlobError,
     keys,
     object::BlobProperties,
+    permissions,
     records::{Blob, Container},
 };
 
@@ -26,8 +27,8 @@ pub struct ListContainers {
 }
 
 impl Operation for ListContainers {
-    fn account(&self) -> UnitId {
-        self.account
+    fn need(&self) -> Need<'_> {
+        permissions::service(self.account, permissions::LIST_CONTAINERS)
     }
 }
 
@@ -83,8 +84,8 @@ pub struct ListBlobs {
 }
 
 impl Operation for ListBlobs {
-    fn account(&self) -> UnitId {
-        self.account
+    fn need(&self) -> Need<'_> {
+        permissions::container(self.account, &self.container, permissions::LIST_BLOBS)
     }
 }
 

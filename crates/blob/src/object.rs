@@ -1,6 +1,9 @@
 //! What all kinds of blobs share: addressing one, its properties, reading it, deleting it.
 
-use access::{Authorized, Operation};
+use access::{
+    Authorized, Operation,
+    need::{Need, Part, Place, Rule, Service},
+};
 use concurrency::{
     conditions::{Conditions, Resource, WriteRule},
     gate::{Guarded, Guards},
@@ -15,7 +18,7 @@ use types::{ContentId, ETag, ServiceVersion, Timestamp, UnitId, names::BlobName,
 use crate::{
     container,
     errors::{About, BlobError},
-    keys,
+    keys, permissions,
     records::{Blob, BlobKind, HttpHeaders, Metadata},
 };
 
@@ -31,6 +34,11 @@ pub struct Address {
 }
 
 impl Address {
+    pub(crate) fn need(&self, rule: Rule) -> Need<'_> {
+        let place = Place::Object { container: self.container.as_str(), path: self.blob.as_str(), part: Part::Base };
+        Need { account: self.account, service: Service::Blob, place, rule }
+    }
+
     /// What writers of this blob queue on: the name, since the row cannot be known before the container is read.
     #[must_use]
     pub fn latch(&self) -> Vec<u8> {
@@ -94,8 +102,8 @@ pub struct ReadBlob<'a> {
 }
 
 impl Operation for ReadBlob<'_> {
-    fn account(&self) -> UnitId {
-        self.address.account
+    fn need(&self) -> Need<'_> {
+        self.address.need(permissions::READ_BLOB)
     }
 }
 
@@ -140,8 +148,8 @@ pub struct DeleteBlob<'a> {
 }
 
 impl Operation for DeleteBlob<'_> {
-    fn account(&self) -> UnitId {
-        self.address.account
+    fn need(&self) -> Need<'_> {
+        self.address.need(permissions::DELETE_BLOB)
     }
 }
 
@@ -150,6 +158,7 @@ impl Operation for DeleteBlob<'_> {
 /// # Errors
 /// It does not exist, a lease or condition stands against it, or the store failed.
 pub async fn delete(txn: &Txn, request: &Authorized<DeleteBlob<'_>>) -> Result<(), BlobError> {
+    request.confirm(txn).await?;
     let (container, blob) = find(txn, &request.address).await?;
     let guards = Guards { version: request.version, lease_id: request.lease_id, conditions: request.conditions };
     guards

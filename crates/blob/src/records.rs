@@ -1,5 +1,6 @@
 //! The stored records of the Blob service. Each begins with its format; a new format is a new struct and a conversion.
 
+use access::need::PublicAccess;
 use bytes::Bytes;
 use concurrency::lease::Lease;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -11,18 +12,6 @@ const BLOB_FORMAT: u8 = 1;
 
 /// Names and values as the client sent them; names keep their case and compare without it.
 pub type Metadata = Vec<(String, String)>;
-
-/// Who may read without a credential.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PublicAccess {
-    /// Nobody.
-    #[default]
-    Private,
-    /// Blobs, by those who know their names.
-    Blob,
-    /// Blobs and the list of them.
-    Container,
-}
 
 /// The HTTP properties that a blob is served with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

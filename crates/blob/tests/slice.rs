@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use access::{Authorized, Grant, Operation};
+use access::Authorized;
 use blob::{
     HttpHeaders, PublicAccess,
     block_blob::{self, PutBlob},
@@ -27,8 +27,8 @@ use types::{
 const ACCOUNT: UnitId = UnitId::new(7);
 const VERSION: ServiceVersion = ServiceVersion::NEWEST;
 
-fn authorized<Op: Operation>(operation: Op) -> Authorized<Op> {
-    Grant::for_tests(ACCOUNT).authorize(operation).unwrap()
+const fn authorized<Op>(operation: Op) -> Authorized<Op> {
+    Authorized::for_tests(operation)
 }
 
 fn run<T>(test: impl Future<Output = T>) -> T {

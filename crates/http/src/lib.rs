@@ -3,11 +3,12 @@
 //! The package is `lazuli-http`; the library is called `rest`, because `http` is the well-known crate of types.
 //!
 //! **Invariants.** Nothing here knows a service, a rule or a row; of the store it knows only how its failures are
-//! answered. A body never sits in memory as a whole. Everything a client can make larger has a limit in [`limits`].
+//! answered, of `access` only what a credential is made of. A body never sits in memory as a whole. Everything a client can make larger has a limit in [`limits`].
 //! Time and fresh ids come from the [`Host`], never from the machine.
 
 mod answer;
 pub mod body;
+pub mod caller;
 pub mod checksum;
 pub mod dates;
 mod error;
@@ -26,6 +27,7 @@ mod target;
 pub mod xml;
 
 pub use body::{Body, BodyError};
+pub use caller::Caller;
 pub use error::ServiceError;
 pub use query::Query;
 pub use range::ByteRange;

@@ -81,8 +81,8 @@ pub(super) const ROWS: &[Row] = &[
     row("table",          Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
     row("file",           Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
 
-    // Plumbing: no storage, no rules; of the store only how its failures are answered.
-    row("http",           Ring::Protocols,  &["types", "store"]),
+    // Plumbing: no storage, no rules; of the store only how its failures are answered, of access what is signed.
+    row("http",           Ring::Protocols,  &["types", "store", "access"]),
     // A protocol speaks for one service.
     row("blob-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "blob", "http"]),
     row("queue-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "queue", "http"]),

@@ -1,36 +1,63 @@
-//! Who sends a request: the Authorization header becomes a grant.
+//! Who sends a request: its credential becomes a grant, and a grant the proof that an operation needs.
+//!
+//! Decides nothing: it hands the parts of a request to `access`, and turns refusals into answers.
 
 use std::sync::Arc;
 
 use access::{
-    Account, Authorized, Grant, Operation,
+    Account, Accounts, Authorized, Denied, Grant, Operation,
     shared_key::{self, SharedKeyRefusal, SignedParts},
 };
 use http::header;
-use rest::{Request, ServiceError, dates, headers};
-use types::{ErrorCode, ServiceVersion, UnitId};
+use store::Read;
+use types::{ErrorCode, ServiceVersion, Timestamp, UnitId};
 
-use crate::BlobService;
+use crate::{Request, ServiceError, dates, headers};
 
 /// A caller that was authenticated.
-pub(crate) struct Caller {
-    pub(crate) account: Arc<Account>,
+#[derive(Debug)]
+pub struct Caller {
+    /// The account that is addressed.
+    pub account: Arc<Account>,
     grant: Grant,
     /// The version whose behaviour it gets.
-    pub(crate) version: ServiceVersion,
+    pub version: ServiceVersion,
 }
 
 impl Caller {
-    pub(crate) fn unit(&self) -> UnitId {
+    /// The account's unit.
+    #[must_use]
+    pub fn unit(&self) -> UnitId {
         self.account.unit
     }
 
-    pub(crate) fn authorize<Op: Operation>(&self, operation: Op) -> Result<Authorized<Op>, ServiceError> {
-        self.grant.authorize(operation).map_err(|_| failed())
+    /// The proof that the caller may do this.
+    ///
+    /// # Errors
+    /// It may not.
+    pub async fn authorize<Op: Operation>(
+        &self,
+        rows: &impl Read,
+        operation: Op,
+    ) -> Result<Authorized<Op>, ServiceError> {
+        self.grant.authorize(rows, operation).await.map_err(|denied| denied_answer(&denied))
     }
 }
 
-pub(crate) fn authenticate(service: &BlobService, request: &Request) -> Result<Caller, ServiceError> {
+/// The answer to somebody who may not.
+#[must_use]
+pub fn denied_answer(denied: &Denied) -> ServiceError {
+    match denied {
+        Denied::NotAuthorized => failed(),
+        Denied::Store(error) => ServiceError::from_store(error),
+    }
+}
+
+/// Finds out who sends a request.
+///
+/// # Errors
+/// There is no credential, or it is not right.
+pub fn authenticate(accounts: &Accounts, request: &Request, now: Timestamp) -> Result<Caller, ServiceError> {
     let Some(authorization) = headers::text(&request.headers, &header::AUTHORIZATION)? else {
         return Err(ServiceError::new(
             ErrorCode::NoAuthenticationInformation,
@@ -44,9 +71,8 @@ pub(crate) fn authenticate(service: &BlobService, request: &Request) -> Result<C
         ));
     };
     // An account that does not exist answers like a wrong key: names of accounts are not told to strangers.
-    let account = service.accounts.get(&request.target.account).ok_or_else(failed)?;
+    let account = accounts.get(&request.target.account).ok_or_else(failed)?;
     let version = request.version.unwrap_or(ServiceVersion::NEWEST).min(ServiceVersion::NEWEST);
-    let now = service.store.now();
     let sent: Vec<(&str, &str)> =
         request.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
     let query: Vec<(&str, &str)> = request.target.query.iter().collect();
