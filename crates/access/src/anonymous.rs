@@ -32,5 +32,5 @@ pub(crate) async fn allows(rows: &impl Read, need: &Need<'_>, allowed: bool) -> 
     };
     let holder = Holder { service: need.service, account: need.account, name };
     let level = acl::read(rows, holder).await?.public_access;
-    if level >= need.rule.public { Ok(()) } else { Err(Denied::NoCredential) }
+    if level >= need.rule.public { Ok(()) } else { Err(Denied::NotPublic) }
 }

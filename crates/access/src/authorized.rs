@@ -78,6 +78,9 @@ pub enum Denied {
     /// There is no credential, and it takes one.
     #[error("there is no credential")]
     NoCredential,
+    /// There is no credential, and the container is not public, or not as public as it takes.
+    #[error("there is no credential, and the container is not public")]
+    NotPublic,
     /// There is no credential, and the account is never public.
     #[error("public access is not permitted on this account")]
     PublicAccessNotPermitted,
