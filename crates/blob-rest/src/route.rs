@@ -1,7 +1,8 @@
 //! The operation table: method, resource, `restype` and `comp` tell the operations apart.
 
+use access::need::Service;
 use http::Method;
-use rest::{Outcome, Request, Response, ServiceError, caller};
+use rest::{Outcome, Request, Response, ServiceError, caller, service_properties};
 use types::ErrorCode;
 
 use crate::{BlobService, blobs, containers, listing, unsupported};
@@ -17,6 +18,10 @@ enum Level {
 /// The operations that are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
+    GetBlobServiceProperties,
+    SetBlobServiceProperties,
+    GetBlobServiceStats,
+    GetAccountInformation,
     ListContainers,
     CreateContainer,
     GetContainerProperties,
@@ -30,6 +35,15 @@ enum Operation {
 
 /// One row an operation: where, method, `restype`, `comp`.
 const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
+    (Level::Account, Method::GET, "service", "properties", Operation::GetBlobServiceProperties),
+    (Level::Account, Method::PUT, "service", "properties", Operation::SetBlobServiceProperties),
+    (Level::Account, Method::GET, "service", "stats", Operation::GetBlobServiceStats),
+    (Level::Account, Method::GET, "account", "properties", Operation::GetAccountInformation),
+    (Level::Account, Method::HEAD, "account", "properties", Operation::GetAccountInformation),
+    (Level::Container, Method::GET, "account", "properties", Operation::GetAccountInformation),
+    (Level::Container, Method::HEAD, "account", "properties", Operation::GetAccountInformation),
+    (Level::Blob, Method::GET, "account", "properties", Operation::GetAccountInformation),
+    (Level::Blob, Method::HEAD, "account", "properties", Operation::GetAccountInformation),
     (Level::Account, Method::GET, "", "list", Operation::ListContainers),
     (Level::Container, Method::PUT, "container", "", Operation::CreateContainer),
     (Level::Container, Method::GET, "container", "", Operation::GetContainerProperties),
@@ -45,6 +59,10 @@ const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
 impl Operation {
     const fn name(self) -> &'static str {
         match self {
+            Self::GetBlobServiceProperties => "GetBlobServiceProperties",
+            Self::SetBlobServiceProperties => "SetBlobServiceProperties",
+            Self::GetBlobServiceStats => "GetBlobServiceStats",
+            Self::GetAccountInformation => "GetAccountInformation",
             Self::ListContainers => "ListContainers",
             Self::CreateContainer => "CreateContainer",
             Self::GetContainerProperties => "GetContainerProperties",
@@ -65,10 +83,18 @@ pub(crate) async fn answer(service: &BlobService, request: Request) -> Outcome {
     }
 }
 
-async fn run(service: &BlobService, request: Request, operation: Operation) -> Result<Response, ServiceError> {
+async fn run(service: &BlobService, mut request: Request, operation: Operation) -> Result<Response, ServiceError> {
     let caller = caller::authenticate(&service.accounts, &request, service.store.now())?;
     unsupported::refuse(&request.headers)?;
     match operation {
+        Operation::GetBlobServiceProperties => service_properties::get(&service.store, Service::Blob, &caller).await,
+        Operation::SetBlobServiceProperties => {
+            service_properties::set(&service.store, Service::Blob, &caller, &mut request).await
+        }
+        Operation::GetBlobServiceStats => {
+            service_properties::stats(&service.store, Service::Blob, &caller, service.store.now()).await
+        }
+        Operation::GetAccountInformation => Ok(service_properties::account_information()),
         Operation::ListContainers => listing::containers(service, &caller, &request).await,
         Operation::CreateContainer => containers::create(service, &caller, &request).await,
         Operation::GetContainerProperties => containers::properties(service, &caller, &request).await,
