@@ -110,7 +110,7 @@ async fn receive(
     let mut writer = service.store.write_chunk(Some(length)).map_err(|error| ServiceError::from_store(&error))?;
     let mut checksums = Checksums::new(true, false);
     while let Some(piece) = request.body.chunk().await? {
-        checksums.update(&piece);
+        checksums = checksums.take(piece.clone()).await;
         writer.write(piece).await.map_err(|error| ServiceError::from_store(&error))?;
     }
     let body = writer.finish().await.map_err(|error| ServiceError::from_store(&error))?;
@@ -148,9 +148,7 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     let bytes = wanted.end - wanted.start;
     if let Some((md5, crc64)) = checks {
         let whole = collect(&*source, wanted.start, bytes).await?;
-        let mut checksums = Checksums::new(md5, crc64);
-        checksums.update(&whole);
-        let computed = checksums.finish();
+        let computed = Checksums::new(md5, crc64).take(whole.clone()).await.finish();
         if let Some(md5) = computed.md5 {
             response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));
         }

@@ -15,6 +15,7 @@ pub mod dates;
 mod error;
 pub mod headers;
 pub mod limits;
+pub mod md5;
 mod panics;
 mod percent;
 mod query;
