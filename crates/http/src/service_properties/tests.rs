@@ -1,3 +1,5 @@
+//! The document of service properties, both ways.
+
 use super::*;
 
 const FULL: &str = "<StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete><Read>false</Read>\

@@ -1,8 +1,8 @@
 //! The compression of MD5 over several streams at once, one in each lane of a vector.
 //!
 //! One stream cannot go faster: every step waits for the one before. But streams do not wait for each other, so sixteen
-//! of them side by side take little longer than one. The arrays below are turned into vectors by the compiler, for the
-//! widest that the processor has.
+//! of them side by side take little longer than one. The compiler turns the arrays below into vectors, once for what
+//! every processor has and once for AVX2.
 
 /// The four words of a stream's state.
 pub(super) type Words = [u32; 4];
@@ -66,15 +66,40 @@ fn together<const N: usize>(lanes: &mut [Lane<'_>], count: usize) {
             set(word, number, value);
         }
     }
-    pulp::Arch::new().dispatch(|| {
-        for place in 0..count {
-            block(&mut state, &words_of(&blocks, place));
-        }
-    });
+    blocks_of(&mut state, &blocks, count);
     for (number, lane) in lanes.iter_mut().enumerate().take(N) {
         for (word, values) in lane.words.iter_mut().zip(&state) {
             *word = values.get(number).copied().unwrap_or_default();
         }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn blocks_of<const N: usize>(state: &mut [[u32; N]; 4], blocks: &[&[u8]; N], count: usize) {
+    #[target_feature(enable = "avx2")]
+    fn with_avx2<const N: usize>(state: &mut [[u32; N]; 4], blocks: &[&[u8]; N], count: usize) {
+        one_by_one(state, blocks, count);
+    }
+    if N > 1 && std::arch::is_x86_feature_detected!("avx2") {
+        #[expect(unsafe_code, reason = "how code for a kind of processor is called")]
+        // SAFETY: the function needs nothing but AVX2, and the processor says that it has it.
+        unsafe {
+            with_avx2(state, blocks, count);
+        }
+    } else {
+        one_by_one(state, blocks, count);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn blocks_of<const N: usize>(state: &mut [[u32; N]; 4], blocks: &[&[u8]; N], count: usize) {
+    one_by_one(state, blocks, count);
+}
+
+#[inline(always)]
+fn one_by_one<const N: usize>(state: &mut [[u32; N]; 4], blocks: &[&[u8]; N], count: usize) {
+    for place in 0..count {
+        block(state, &words_of(blocks, place));
     }
 }
 
