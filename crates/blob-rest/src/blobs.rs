@@ -11,6 +11,7 @@ use rest::{
     checksum::{self, Checksums, Computed, Declared},
     dates, headers,
     range::content_range,
+    structured,
 };
 use store::{PendingChunk, Scope, chunk::ChunkSource, content::Holdings};
 use types::{ErrorCode, limits};
@@ -54,6 +55,10 @@ pub(crate) async fn put(
         other => return Err(ServiceError::invalid_header(BLOB_TYPE.as_str(), other)),
     }
     let declared = Declared::from_headers(&request.headers)?;
+    let message = structured::content_length(&request.headers)?;
+    if let Some(content_length) = message {
+        request.body.decode(content_length);
+    }
     let length = request.body.declared_length().ok_or_else(ServiceError::missing_content_length)?;
     let limit = put_blob_limit(caller);
     if length > limit {
@@ -94,6 +99,9 @@ pub(crate) async fn put(
     if let Some(md5) = md5 {
         response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));
     }
+    if message.is_some() {
+        response = response.text_header(headers::X_MS_STRUCTURED_BODY, structured::KIND);
+    }
     Ok(response)
 }
 
@@ -120,6 +128,7 @@ async fn receive(
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let range = ByteRange::from_headers(&request.headers)?;
+    let message = structured::requested(&request.headers)?;
     // The snapshot is held until the chunk is open: until then nothing it refers to can go.
     let snapshot = service.store.snapshot();
     let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
@@ -143,8 +152,6 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     } else if let Some(md5) = &stored_md5 {
         response = response.text_header(headers::CONTENT_MD5, md5);
     }
-    let content_type = response.headers().get(header::CONTENT_TYPE).cloned();
-    let content_type = content_type.unwrap_or(HeaderValue::from_static(metadata::DEFAULT_TYPE));
     let bytes = wanted.end - wanted.start;
     if let Some((md5, crc64)) = checks {
         let whole = collect(&*source, wanted.start, bytes).await?;
@@ -155,14 +162,20 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
         if let Some(crc64) = computed.crc64 {
             response = response.text_header(headers::X_MS_CONTENT_CRC64, &checksum::format_crc64(crc64));
         }
-        return Ok(response.body(content_type, ResponseBody::bytes(whole)));
+        return Ok(response.content(ResponseBody::bytes(whole)));
     }
     let body = if bytes <= SMALL_BYTES {
         ResponseBody::bytes(collect(&*source, wanted.start, bytes).await?)
     } else {
         stream(source, wanted.start, bytes)
     };
-    Ok(response.body(content_type, body))
+    if message {
+        return Ok(response
+            .text_header(headers::X_MS_STRUCTURED_BODY, structured::KIND)
+            .number_header(headers::X_MS_STRUCTURED_CONTENT_LENGTH, bytes)
+            .content(body.structured()));
+    }
+    Ok(response.content(body))
 }
 
 /// Whether the answer carries the MD5 or the CRC-64 of its range.

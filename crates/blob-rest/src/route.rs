@@ -76,7 +76,10 @@ impl Operation {
     }
 }
 
-pub(crate) async fn answer(service: &BlobService, request: Request) -> Outcome {
+pub(crate) async fn answer(service: &BlobService, mut request: Request) -> Outcome {
+    if request.target.query.get("restype").is_none_or(str::is_empty) {
+        request.target.default_to_root();
+    }
     match find(&request) {
         Ok(operation) => Outcome::new(operation.name(), run(service, request, operation).await),
         Err(error) => Outcome::new("Unknown", Err(error)),

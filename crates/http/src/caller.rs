@@ -74,7 +74,7 @@ pub fn authenticate(accounts: &Accounts, request: &Request, now: Timestamp) -> R
     let account = accounts.get(&request.target.account).ok_or_else(failed)?;
     let version = request.version.unwrap_or(ServiceVersion::NEWEST).min(ServiceVersion::NEWEST);
     let sent: Vec<(&str, &str)> =
-        request.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
+        request.headers.iter().filter_map(|(name, value)| Some((name, value.to_str().ok()?))).collect();
     let query: Vec<(&str, &str)> = request.target.query.iter().collect();
     let date = match headers::text(&request.headers, &headers::X_MS_DATE)? {
         Some(date) => Some(date),

@@ -5,11 +5,11 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use crc_fast::{CrcAlgorithm, Digest};
-use http::{HeaderMap, HeaderName};
+use http::HeaderName;
 use types::ErrorCode;
 
 pub use crate::md5::Md5Bytes;
-use crate::{ServiceError, headers, md5::BodyMd5};
+use crate::{Headers, ServiceError, headers, md5::BodyMd5};
 
 /// The checksums that a request declares for its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Declared {
     ///
     /// # Errors
     /// One is not the Base64 of its length, or both are there.
-    pub fn from_headers(headers: &HeaderMap) -> Result<Self, ServiceError> {
+    pub fn from_headers(headers: &Headers) -> Result<Self, ServiceError> {
         let md5 = match headers::text(headers, &headers::CONTENT_MD5)? {
             Some(text) => Some(parse_md5(&headers::CONTENT_MD5, text)?),
             None => None,
@@ -151,8 +151,6 @@ pub fn format_crc64(crc64: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[tokio::test]
@@ -184,10 +182,10 @@ mod tests {
             (Some("JfnnlDI7RTiF9RgfG2JNCw=="), Some("iJh5CoYUi64="), Err(ErrorCode::BothCrc64AndMd5HeaderPresent)),
         ];
         for (md5, crc64, expected) in table {
-            let mut headers = HeaderMap::new();
+            let mut headers = Headers::new();
             for (name, value) in [(headers::CONTENT_MD5, md5), (headers::X_MS_CONTENT_CRC64, crc64)] {
                 if let Some(value) = value {
-                    headers.insert(name, HeaderValue::from_static(value));
+                    headers.insert(name, value);
                 }
             }
             let outcome = Declared::from_headers(&headers).and_then(|declared| declared.verify(&found));

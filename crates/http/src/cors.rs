@@ -9,7 +9,7 @@ use account::{
     cors::{self, Match},
     properties,
 };
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderName, Method, StatusCode, header};
 use store::Store;
 use types::ErrorCode;
 
@@ -100,13 +100,13 @@ fn share(response: &mut Response, properties: &ServiceProperties, origin: &str, 
     let Some(found) = cors::actual(&properties.cors, origin, method.as_str()) else {
         // Another origin may get another answer: caches must not mix them up.
         if matches!(*method, Method::GET | Method::HEAD) {
-            response.headers_mut().insert(header::VARY, HeaderValue::from_static("Origin"));
+            response.headers_mut().insert(header::VARY, "Origin");
         }
         return;
     };
     allow_origin(response, found, origin);
     let exposed = exposed(response, &found.rule.exposed_headers);
-    if let Some(exposed) = exposed.and_then(|exposed| HeaderValue::try_from(exposed).ok()) {
+    if let Some(exposed) = exposed {
         response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
 }
@@ -114,14 +114,12 @@ fn share(response: &mut Response, properties: &ServiceProperties, origin: &str, 
 fn allow_origin(response: &mut Response, found: Match<'_>, origin: &str) {
     let headers = response.headers_mut();
     if !found.exact {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
         return;
     }
-    if let Ok(origin) = HeaderValue::try_from(origin) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    }
-    headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
-    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, "true");
+    headers.insert(header::VARY, "Origin");
 }
 
 /// The names that the rule exposes: a prefix stands for the headers of this answer that begin with it.
@@ -132,8 +130,7 @@ fn exposed(response: &Response, allowed: &[String]) -> Option<String> {
             None => names.push(allowed),
             Some(prefix) => {
                 let prefix = prefix.to_ascii_lowercase();
-                names
-                    .extend(response.headers().keys().map(HeaderName::as_str).filter(|name| name.starts_with(&prefix)));
+                names.extend(response.headers().iter().map(|(name, _)| name).filter(|name| name.starts_with(&prefix)));
             }
         }
     }
