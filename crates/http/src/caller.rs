@@ -67,6 +67,14 @@ impl Caller {
         })
     }
 
+    /// That there is a credential, whatever it allows.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn known(&self) -> Result<(), ServiceError> {
+        if self.is_anonymous() { Err(no_credential(&self.challenge.value)) } else { Ok(()) }
+    }
+
     /// The headers that the credential sets in the answer to a read.
     #[must_use]
     pub fn overrides(&self) -> Option<&Overrides> {
@@ -271,7 +279,7 @@ impl Door<'_> {
     /// The headers that are text.
     fn sent(&self) -> Vec<(&str, &str)> {
         let all = self.request.headers.iter();
-        all.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect()
+        all.filter_map(|(name, value)| Some((name, value.to_str().ok()?))).collect()
     }
 }
 
