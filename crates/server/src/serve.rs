@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use access::Accounts;
+use access::{Accounts, bearer::Bearer};
 use anyhow::{Context as _, Result};
 use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
@@ -22,6 +22,7 @@ use crate::{
     engine::{self, Opened},
     files::AdminNote,
     host::ServerHost,
+    issuer_keys,
     listen::{self, Bound, BoundService},
     logging,
     metrics::Metrics,
@@ -72,7 +73,17 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
     let token = randomness::token()?;
     let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
     let mut endpoints = Vec::new();
-    let accounts = compose::accounts(&opened.store, &config.accounts).await?;
+    let bearer = Arc::new(Bearer::new(config.bearer.settings.clone()));
+    if let Some(place) = &config.bearer.keys {
+        let source = issuer_keys::Source::new(place);
+        // The first keys are there before the first request.
+        source.load(&bearer).await?;
+        ports.tasks.spawn(issuer_keys::refresh(source, Arc::clone(&bearer), shutdown.clone()));
+    }
+    if config.bearer.settings.unsigned {
+        tracing::warn!("bearer tokens are accepted without looking at their signatures");
+    }
+    let accounts = compose::accounts(&opened.store, config, &bearer).await?;
     for service in services {
         endpoints.push(ports.open_service(service, config, opened, &accounts, tls.as_ref())?);
     }
@@ -87,6 +98,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
         token,
         shutdown: shutdown.clone(),
         backups: crate::admin::Backups::default(),
+        accounts: Arc::clone(&accounts),
     };
     ports.open(admin, None, Arc::new(service), limits);
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
