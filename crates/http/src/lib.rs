@@ -7,6 +7,7 @@
 //! Time and fresh ids come from the [`Host`], never from the machine.
 
 mod answer;
+pub mod batch;
 pub mod body;
 pub mod caller;
 pub mod checksum;
@@ -35,6 +36,7 @@ pub mod signed_identifiers;
 mod stall;
 pub mod structured;
 mod target;
+pub mod version;
 pub mod xml;
 
 pub use body::{Body, BodyError};

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Restore(arguments) => commands::restore::run(arguments).map(|()| true),
         Command::Account(arguments) => commands::account::run(arguments.command).map(|()| true),
         Command::Sas(arguments) => commands::sas::run(*arguments).map(|()| true),
+        Command::Cert(arguments) => commands::cert::run(&arguments).map(|()| true),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lazuli", &mut script);

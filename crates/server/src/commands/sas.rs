@@ -112,7 +112,8 @@ fn moment(text: &str, now: Timestamp) -> Result<String> {
     if instant::parse(text).is_some() {
         return Ok(text.to_owned());
     }
-    let wrong = || format!("{text:?} is neither a time such as 2026-11-15T08:00:00Z nor a duration such as 30m, 2h, 7d");
+    let wrong =
+        || format!("{text:?} is neither a time such as 2026-11-15T08:00:00Z nor a duration such as 30m, 2h, 7d");
     let unit = match text.chars().next_back() {
         Some('m') => 60,
         Some('h') => 3600,
