@@ -5,6 +5,7 @@
 use quick_xml::{Reader, XmlVersion, events::Event};
 use types::ErrorCode;
 
+use super::write::is_xml;
 use crate::{ServiceError, limits};
 
 /// An element with its text and its children.
@@ -149,6 +150,9 @@ impl Tree {
     }
 
     fn text(&mut self, text: &str) -> Result<(), String> {
+        if let Some(character) = text.chars().find(|character| !is_xml(*character)) {
+            return Err(format!("the character {character:?} is not allowed"));
+        }
         match self.open.last_mut() {
             Some(element) => element.text.push_str(text),
             None if text.trim().is_empty() => {}
@@ -188,7 +192,7 @@ mod tests {
     fn refuses_everything_else() {
         let deep = "<a>".repeat(limits::XML_DEPTH_MAX + 1);
         let many = format!("<r>{}</r>", "<a/>".repeat(limits::XML_ELEMENTS_MAX));
-        let table: [&[u8]; 16] = [
+        let table: [&[u8]; 18] = [
             b"",
             b"   ",
             b"text",
@@ -200,6 +204,8 @@ mod tests {
             b"<a b></a>",
             b"<a>&unknown;</a>",
             b"<a>&#xZZ;</a>",
+            b"<a>&#1;</a>",
+            b"<a>\x01</a>",
             b"<a>\xff</a>",
             b"<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>",
             b"<a",
