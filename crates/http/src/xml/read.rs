@@ -2,7 +2,7 @@
 //!
 //! Invariant: bytes, elements and depth are capped before memory is taken, and there is no DTD, so nothing expands.
 
-use quick_xml::{Reader, XmlVersion, events::Event};
+use quick_xml::{Reader, events::Event};
 use types::ErrorCode;
 
 use super::write::is_xml;
@@ -95,7 +95,7 @@ pub fn parse(document: &[u8]) -> Result<Element, XmlError> {
             }
             Event::End(_) => tree.close(),
             Event::Text(text) => {
-                tree.text(&text.xml_content(XmlVersion::Implicit1_0)).map_err(malformed)?;
+                tree.text(&text).map_err(malformed)?;
             }
             Event::CData(data) => tree.text(&data).map_err(malformed)?,
             Event::GeneralRef(reference) => {
