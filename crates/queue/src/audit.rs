@@ -126,6 +126,10 @@ async fn look(rows: &impl Read, row: &Row, audit: &mut Audit, books: &mut Books)
             *open = open.saturating_sub(records::decode_tally(&row.value)?);
             books.belongs(line)
         }
+        keys::MARK => {
+            records::decode_place(&row.value)?;
+            books.belongs(keys::parse_mark(&row.key)?)
+        }
         keys::SWEEP => {
             keys::parse_sweep(&row.key)?;
             records::decode_place(&row.value).map(|_| ())

@@ -5,7 +5,7 @@
 //! it safe. A message is only ever put at a place that is not in the past, and whoever is about to put one says so first
 //! ([`Heads::arrive`]): nothing that a view does not show yet can stand before the [`Heads::floor`] taken before it.
 //! And an expired message never becomes deliverable again. So a mark only rises, and in whatever order marks are
-//! learned, they are true. After a restart nothing is known, and the first Get walks once.
+//! learned, they are true, also after a restart: now and then a Get writes its mark down with what it takes.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,14 +16,20 @@ use std::{
     time::Duration,
 };
 
+use store::{Direction, Read, StoreError, key::KeyRange};
 use types::Timestamp;
 
-use crate::keys::{Line, Place};
+use crate::{
+    keys::{self, Line, Place},
+    records,
+};
 
 /// Queues remembered at once. One that is forgotten costs a walk.
 const REMEMBERED: usize = 64 * 1024;
 /// A Get looks behind the backlog at most this often.
 const PROBE_EVERY: Duration = Duration::from_millis(100);
+/// A mark is written down at most this often. After a restart, what was got and deleted since is walked over once.
+const SAVE_EVERY: Duration = Duration::from_secs(10);
 /// A gap that ends at a message is kept if it is at least this long.
 const GAP_WORTH_KEEPING: Duration = Duration::from_secs(1);
 
@@ -59,9 +65,17 @@ impl Heads {
         Place::at(self.state().arrivals.first().map_or(now, |(earliest, _)| now.min(*earliest)))
     }
 
-    /// What is known of a line.
-    pub(crate) fn of(&self, line: Line) -> Head {
-        self.state().heads.get(&line).copied().unwrap_or_default()
+    /// What is known of a line: from memory, or what was written down.
+    pub(crate) async fn of(&self, rows: &impl Read, line: Line) -> Result<Head, StoreError> {
+        let known = self.state().heads.get(&line).copied();
+        if let Some(head) = known {
+            return Ok(head);
+        }
+        // By a scan, which conflicts with nobody: an older mark is as true.
+        let key = keys::mark(line);
+        let written = rows.scan(KeyRange::prefix(key), Direction::Ascending).next().await?;
+        let mark = written.map(|row| records::decode_place(&row.value)).transpose()?;
+        Ok(Head { mark: mark.unwrap_or(Place::FIRST), ..Head::default() })
     }
 
     /// Remembers what a Get found out.
@@ -72,7 +86,7 @@ impl Heads {
         }
         let head = state.heads.entry(line).or_default();
         let mark = head.mark.max(found.mark);
-        *head = Head { mark, gap: found.gap.filter(|gap| gap.to > mark), probed: found.probed };
+        *head = Head { mark, gap: found.gap.filter(|gap| gap.to > mark), ..found };
     }
 }
 
@@ -107,6 +121,7 @@ pub(crate) struct Head {
     /// walks over them a few at a time, so that nobody has to when the backlog ends.
     gap: Option<Gap>,
     probed: Timestamp,
+    saved: Timestamp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +134,7 @@ struct Gap {
 
 impl Default for Head {
     fn default() -> Self {
-        Self { mark: Place::FIRST, gap: None, probed: Timestamp::EPOCH }
+        Self { mark: Place::FIRST, gap: None, probed: Timestamp::EPOCH, saved: Timestamp::EPOCH }
     }
 }
 
@@ -139,6 +154,11 @@ impl Head {
             _ => mark,
         };
         Self { mark, ..self }
+    }
+
+    /// The head after its mark was written down, if it is time to do so.
+    pub(crate) fn save(self, now: Timestamp) -> Option<Self> {
+        (now.saturating_since(self.saved) >= SAVE_EVERY).then_some(Self { saved: now, ..self })
     }
 
     /// From where to look for the first message before the floor, if it is time to do so.
@@ -196,9 +216,8 @@ mod tests {
         let heads = Heads::default();
         for (learned, expected) in [(10, 10), (5, 10), (12, 12)] {
             heads.learn(LINE, Head::default().passed(at(learned)));
-            assert_eq!(heads.of(LINE).mark, at(expected));
+            assert_eq!(heads.state().heads[&LINE].mark, at(expected));
         }
-        assert_eq!(heads.of(Line { generation: 2, ..LINE }).mark, Place::FIRST);
     }
 
     #[test]

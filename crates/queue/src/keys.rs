@@ -20,6 +20,8 @@ pub(crate) const EXPIRY: u8 = 0x04;
 pub(crate) const TALLY: u8 = 0x05;
 /// `(queue, generation)`: messages that were cleared, or whose queue was deleted, and are being swept.
 pub(crate) const SWEEP: u8 = 0x06;
+/// `(queue, generation)`: before which place nothing can be delivered any more.
+pub(crate) const MARK: u8 = 0x07;
 
 fn key(kind: u8) -> KeyBuilder {
     KeyBuilder::new(Space::Queue, kind)
@@ -166,6 +168,17 @@ pub(crate) fn sweeps() -> KeyRange {
 
 pub(crate) fn parse_sweep(bytes: &[u8]) -> Result<Line, StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Queue, SWEEP)?;
+    let line = parse_line(&mut parser)?;
+    parser.end()?;
+    Ok(line)
+}
+
+pub(crate) fn mark(line: Line) -> Bytes {
+    of(MARK, line).build()
+}
+
+pub(crate) fn parse_mark(bytes: &[u8]) -> Result<Line, StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::Queue, MARK)?;
     let line = parse_line(&mut parser)?;
     parser.end()?;
     Ok(line)

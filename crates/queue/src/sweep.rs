@@ -37,6 +37,7 @@ pub async fn step(store: &Store) -> Result<bool, QueueError> {
                     for row in txn.scan(keys::tallies(line), Direction::Ascending).take(usize::MAX).await? {
                         txn.delete(row.key);
                     }
+                    txn.delete(keys::mark(line));
                     txn.delete(progress.clone());
                 }
             }

@@ -202,6 +202,30 @@ fn expired_messages_are_passed_once() {
     });
 }
 
+#[test]
+fn a_restart_remembers_where_the_queue_begins() {
+    run(async {
+        let (rig, seen) = watched();
+        rig.create("jobs").await.unwrap();
+        for _ in 0..60 {
+            for _ in 0..100 {
+                rig.put("jobs", "x").await;
+                work(&rig, &seen, 1).await;
+            }
+            rig.pass(1);
+        }
+        rig.put("jobs", "last").await;
+        let again = Rig { messages: queue::Messages::new(rig.store.clone()), ..rig };
+        let walked = work(&again, &seen, 1).await;
+        assert!(walked < 2500, "two graves a message, of the last ten seconds of a minute: {walked}");
+        assert_eq!(again.count("jobs").await, 0);
+        again.audit().await;
+        again.delete_queue("jobs").await.unwrap();
+        again.sweep().await;
+        assert_eq!(again.audit().await, 0);
+    });
+}
+
 /// A message whose transaction is slow stands in the past when it gets its place.
 #[test]
 fn a_slow_writer_is_not_passed_by() {

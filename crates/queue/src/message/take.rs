@@ -15,7 +15,7 @@ use crate::{
     keys::{self, Line, Place},
     permissions,
     queue::{self, Address},
-    records::Stored,
+    records::{self, Stored},
 };
 
 /// Get Messages.
@@ -74,7 +74,7 @@ impl Messages {
     pub async fn peek(&self, request: &Authorized<PeekMessages>) -> Result<Vec<PeekedMessage>, QueueError> {
         let (rows, now) = (&self.store.snapshot(), self.store.now());
         let line = queue::find(rows, &request.address).await?.line();
-        let mut visible = Visible::new(line, self.heads.of(line), now);
+        let mut visible = Visible::new(line, self.heads.of(rows, line).await?, now);
         let mut peeked = Vec::new();
         while peeked.len() < usize::from(request.number)
             && let Some((place, stored)) = visible.next(rows).await?
@@ -94,7 +94,7 @@ async fn get(
 ) -> Result<Vec<GotMessage>, QueueError> {
     request.confirm(txn).await?;
     let line = queue::find(txn, &request.address).await?.line();
-    let (head, now) = (heads.of(line), txn.now());
+    let (head, now) = (heads.of(txn, line).await?, txn.now());
     let mut visible = Visible::new(line, head, now);
     let (mut got, mut receipt) = (Vec::new(), request.receipt);
     while got.len() < usize::from(request.number)
@@ -114,6 +114,12 @@ async fn get(
         let first = txn.scan(keys::messages(line, from, floor), Direction::Ascending).next().await?;
         let first = first.map(|row| keys::parse_message(&row.key)).transpose()?;
         head = head.probed(from, first.map(|(_, place)| place), floor, now);
+    }
+    if !got.is_empty()
+        && let Some(saved) = head.save(now)
+    {
+        txn.put(keys::mark(line), records::encode_place(saved.mark));
+        head = saved;
     }
     let heads = heads.clone();
     txn.on_sequenced(move || heads.learn(line, head));
