@@ -30,7 +30,7 @@ pub(crate) async fn run(arguments: &Arguments, time: Duration, rounds: usize) ->
     let path = directory.path();
     let ours = Peer::lazuli(&path.join("lazuli"))?;
     let azurite = Peer::azurite(&path.join("azurite"))?;
-    let (small, beside, large) = if arguments.quick { (1000, 1000, 100_000) } else { (1000, 4000, 1_000_000) };
+    let (small, beside, large) = if arguments.quick { (1000, 4000, 100_000) } else { (1000, 4000, 1_000_000) };
     puts(&ours, azurite.as_ref(), path, time, rounds, &mut report).await?;
     if let Some(azurite) = &azurite {
         for peer in [&ours, azurite] {

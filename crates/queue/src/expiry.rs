@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Messages removed in one transaction.
-const BATCH: usize = 256;
+const BATCH: usize = 512;
 /// What was looked through is looked through again for this long, because a slow Put Message may still be on its way
 /// there. A message lives for a second at least.
 const AGAIN: Duration = Duration::from_mins(10);

@@ -14,15 +14,15 @@ const LONG: usize = 60_000;
 fn creating_a_queue_twice_needs_the_same_metadata() {
     run(async {
         let rig = Rig::memory();
-        let table: [(&[(&str, &str)], Option<Created>); 5] = [
-            (&[("a", "1"), ("b", "2")], Some(Created::New)),
-            (&[("a", "1"), ("b", "2")], Some(Created::Same)),
-            (&[("A", "1"), ("b", "2")], Some(Created::Same)),
-            (&[("a", "1")], None),
-            (&[("a", "1"), ("b", "x")], None),
+        let table = [
+            (vec![("a", "1"), ("b", "2")], Some(Created::New)),
+            (vec![("a", "1"), ("b", "2")], Some(Created::Same)),
+            (vec![("A", "1"), ("b", "2")], Some(Created::Same)),
+            (vec![("a", "1")], None),
+            (vec![("a", "1"), ("b", "x")], None),
         ];
         for (metadata, expected) in table {
-            let made = rig.create_with("jobs", metadata).await;
+            let made = rig.create_with("jobs", &metadata).await;
             assert_eq!(made.as_ref().ok(), expected.as_ref(), "{metadata:?}");
             assert!(made.is_ok() || matches!(made, Err(QueueError::QueueAlreadyExists)));
         }

@@ -1,7 +1,7 @@
 //! A Get does not walk over what was got and deleted before it, and what it remembers hides nothing: an engine that
 //! counts what scans pass, and that can let others go first.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Random histories on both engines, with crashes, clocks and background work, compared with a plain list.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 mod support;
 
