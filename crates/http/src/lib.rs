@@ -22,6 +22,7 @@ pub mod headers;
 pub mod limits;
 mod load;
 pub mod md5;
+pub mod metadata;
 mod panics;
 mod percent;
 mod query;

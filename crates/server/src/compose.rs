@@ -7,10 +7,14 @@ use std::sync::Arc;
 use access::{AccountKey, Accounts, bearer::Bearer};
 use anyhow::{Result, bail};
 use blob_rest::BlobService;
+use queue_rest::QueueService;
 use rest::Service;
 use store::Store;
 
-use crate::config::{Config, Ports};
+use crate::{
+    config::{Config, Ports},
+    randomness,
+};
 
 /// Makes a service on an open store.
 pub(crate) type Build = fn(&Store, &Arc<Accounts>) -> Arc<dyn Service>;
@@ -31,7 +35,7 @@ pub(crate) struct Slot {
 pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
     [
         Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, build: Some(blob) },
-        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: None },
+        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: Some(queue) },
         Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: None },
         Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: None },
         Slot { name: "smb", endpoint: "", port: ports.smb, build: None },
@@ -40,6 +44,10 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
 
 fn blob(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
     Arc::new(BlobService::new(store.clone(), Arc::clone(accounts)))
+}
+
+fn queue(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
+    Arc::new(QueueService::new(store.clone(), Arc::clone(accounts), randomness::bits))
 }
 
 /// The configured accounts and the stored ones, each with its unit in the store.

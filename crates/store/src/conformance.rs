@@ -114,6 +114,7 @@ macro_rules! conformance_tests {
                 a_changed_read_runs_the_transaction_again
                 a_read_of_an_absent_row_conflicts_with_its_creation
                 a_read_conflicts_with_a_deletion
+                a_hook_runs_once_for_the_attempt_that_got_its_place
                 a_read_conflicts_with_an_equal_value_written_again
                 a_blind_write_conflicts_with_another
                 a_blind_delete_of_an_absent_row_conflicts_with_its_creation
