@@ -125,10 +125,11 @@ fn finish(
     if let Kind::Error(error) = &body.0 {
         map.insert(headers::X_MS_ERROR_CODE, HeaderValue::from_static(error.code.as_str()));
         let bare = head || status == StatusCode::NOT_MODIFIED;
-        let document = (!bare).then(|| error.to_xml(request_id, now));
+        let xml = || (HeaderValue::from_static("application/xml"), error.to_xml(request_id, now));
+        let document = (!bare).then(|| error.document.clone().unwrap_or_else(xml));
         body = match document {
-            Some(document) => {
-                map.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+            Some((content_type, document)) => {
+                map.insert(header::CONTENT_TYPE, content_type);
                 ResponseBody::bytes(document)
             }
             None => ResponseBody::empty(),

@@ -22,6 +22,8 @@ pub struct ServiceError {
     pub details: Vec<(&'static str, String)>,
     /// Further headers of the answer.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The type and the body, of a service whose errors are not XML.
+    pub document: Option<(HeaderValue, Bytes)>,
 }
 
 impl ServiceError {
@@ -29,7 +31,7 @@ impl ServiceError {
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, code, message: message.into(), details: Vec::new(), headers: Vec::new() }
+        Self { status, code, message: message.into(), details: Vec::new(), headers: Vec::new(), document: None }
     }
 
     /// The same with another status.
@@ -50,6 +52,13 @@ impl ServiceError {
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
+        self
+    }
+
+    /// The same with a body in the form of its service.
+    #[must_use]
+    pub fn with_document(mut self, content_type: HeaderValue, document: Bytes) -> Self {
+        self.document = Some((content_type, document));
         self
     }
 

@@ -15,7 +15,7 @@ mod error;
 pub mod headers;
 pub mod limits;
 mod panics;
-mod percent;
+pub mod percent;
 mod query;
 pub mod range;
 mod request;
