@@ -126,7 +126,7 @@ fn finish(
         map.insert(headers::X_MS_ERROR_CODE, HeaderValue::from_static(error.code.as_str()));
         let bare = head || status == StatusCode::NOT_MODIFIED;
         let xml = || (HeaderValue::from_static("application/xml"), error.to_xml(request_id, now));
-        let document = (!bare).then(|| error.document.clone().unwrap_or_else(xml));
+        let document = (!bare).then(|| error.document.as_deref().cloned().unwrap_or_else(xml));
         body = match document {
             Some((content_type, document)) => {
                 map.insert(header::CONTENT_TYPE, content_type);

@@ -94,6 +94,50 @@ pub fn authenticate(accounts: &Accounts, request: &Request, now: Timestamp) -> R
     }
 }
 
+/// Finds out who sends a request of the Table service.
+///
+/// # Errors
+/// There is no credential, or it is not right.
+pub fn authenticate_table(accounts: &Accounts, request: &Request, now: Timestamp) -> Result<Caller, ServiceError> {
+    let Some(authorization) = headers::text(&request.headers, &header::AUTHORIZATION)? else {
+        return Err(ServiceError::new(
+            ErrorCode::NoAuthenticationInformation,
+            "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+        ));
+    };
+    let (lite, value) = match (authorization.strip_prefix("SharedKey "), authorization.strip_prefix("SharedKeyLite ")) {
+        (Some(value), _) => (false, value),
+        (None, Some(value)) => (true, value),
+        (None, None) => {
+            return Err(ServiceError::new(
+                ErrorCode::InvalidAuthenticationInfo,
+                "Authentication information is not given in the correct format. Check the value of Authorization header.",
+            ));
+        }
+    };
+    let account = accounts.get(&request.target.account).ok_or_else(failed)?;
+    let version = request.version.unwrap_or(ServiceVersion::NEWEST).min(ServiceVersion::NEWEST);
+    let sent: Vec<(&str, &str)> =
+        request.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
+    let query: Vec<(&str, &str)> = request.target.query.iter().collect();
+    let date = match headers::text(&request.headers, &headers::X_MS_DATE)? {
+        Some(date) => Some(date),
+        None => headers::text(&request.headers, &header::DATE)?,
+    };
+    let parts = SignedParts {
+        method: request.method.as_str(),
+        raw_path: &request.target.raw_path,
+        query: &query,
+        headers: &sent,
+        version,
+        date: date.and_then(|date| dates::parse_http(date, now)),
+    };
+    match shared_key::verify_table(account, value, lite, &parts, now) {
+        Ok(grant) => Ok(Caller { account: Arc::clone(account), grant, version }),
+        Err(refusal) => Err(explained(&refusal, account)),
+    }
+}
+
 fn failed() -> ServiceError {
     ServiceError::new(
         ErrorCode::AuthenticationFailed,

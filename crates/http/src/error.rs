@@ -23,7 +23,7 @@ pub struct ServiceError {
     /// Further headers of the answer.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The type and the body, of a service whose errors are not XML.
-    pub document: Option<(HeaderValue, Bytes)>,
+    pub document: Option<Box<(HeaderValue, Bytes)>>,
 }
 
 impl ServiceError {
@@ -58,7 +58,7 @@ impl ServiceError {
     /// The same with a body in the form of its service.
     #[must_use]
     pub fn with_document(mut self, content_type: HeaderValue, document: Bytes) -> Self {
-        self.document = Some((content_type, document));
+        self.document = Some(Box::new((content_type, document)));
         self
     }
 

@@ -9,6 +9,7 @@ use anyhow::Result;
 use blob_rest::BlobService;
 use rest::Service;
 use store::Store;
+use table_rest::TableService;
 
 use crate::{accounts::Account, config::Ports};
 
@@ -32,7 +33,7 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
     [
         Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, build: Some(blob) },
         Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: None },
-        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: None },
+        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: Some(table) },
         Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: None },
         Slot { name: "smb", endpoint: "", port: ports.smb, build: None },
     ]
@@ -40,6 +41,10 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
 
 fn blob(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
     Arc::new(BlobService::new(store.clone(), Arc::clone(accounts)))
+}
+
+fn table(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
+    Arc::new(TableService::new(store.clone(), Arc::clone(accounts)))
 }
 
 /// The configured accounts, each with its unit in the store.

@@ -59,11 +59,12 @@ async fn sweep(store: &Store, metrics: &Metrics, mut shutdown: Shutdown) {
     }
 }
 
-/// One step of every sweeper: deleted containers first, then the contents that nothing points to any more.
+/// One step of every sweeper: deleted containers and tables first, then the contents that nothing points to any more.
 async fn sweep_step(store: &Store) -> anyhow::Result<(sweep::Progress, bool)> {
     let containers = blob::sweep::step(store).await?;
+    let tables = table::sweep::step(store).await?;
     let progress = sweep::step(store).await?;
-    Ok((progress, containers || progress.more))
+    Ok((progress, containers || tables || progress.more))
 }
 
 async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
+use store::{Engine as _, Horizon, Snapshot};
 use store_embedded::CheckReport;
 
 use crate::{
@@ -38,10 +39,16 @@ fn check(data_dir: &Path) -> Result<CheckReport> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().context("cannot start")?;
     let mut bar = Bar::new("checking");
     let total = engine.metrics().live_chunk_bytes;
-    let report = runtime.block_on(engine.check(|progress| bar.show(progress.rows, progress.chunk_bytes, total)))?;
+    let mut report = runtime.block_on(engine.check(|progress| bar.show(progress.rows, progress.chunk_bytes, total)))?;
     bar.end();
+    report.problems.extend(runtime.block_on(audit_services(&Snapshot::new(engine.view(Horizon::Durable))))?);
     engine.close()?;
     Ok(report)
+}
+
+/// What the services find wrong with their own rows.
+async fn audit_services(rows: &Snapshot) -> Result<Vec<String>> {
+    Ok(table::audit::audit(rows).await?.problems)
 }
 
 fn as_json(data_dir: &Path, report: &CheckReport) -> serde_json::Value {
