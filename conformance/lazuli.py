@@ -23,7 +23,7 @@ class Server:
         self.directory = tempfile.TemporaryDirectory(prefix="lazuli-")
         self.data = pathlib.Path(self.directory.name) / "data"
         self.process = None
-        self.port = None
+        self.ports = {}
 
     def start(self):
         started = time.monotonic()
@@ -34,13 +34,12 @@ class Server:
             stdout=subprocess.PIPE, stderr=None, text=True,
         )
         for line in self.process.stdout:
-            found = re.search(r"BlobEndpoint=http://127\.0\.0\.1:(\d+)/", line)
-            if found:
-                self.port = int(found.group(1))
+            for service, port in re.findall(r"(\w+)Endpoint=http://127\.0\.0\.1:(\d+)/", line):
+                self.ports[service] = int(port)
             if line.startswith("Ready"):
                 break
         else:
-            raise RuntimeError(f"the server ended with {self.process.wait()} before it printed its blob endpoint")
+            raise RuntimeError(f"the server ended with {self.process.wait()} before it printed its endpoints")
         # It prints its endpoints once it listens; from here on every answer counts.
         with socket.create_connection(("127.0.0.1", self.port), timeout=10):
             pass
@@ -48,13 +47,21 @@ class Server:
         return self
 
     @property
+    def port(self):
+        """The port of the Blob service."""
+        return self.ports["Blob"]
+
+    def url(self, service):
+        return f"http://127.0.0.1:{self.ports[service]}/{ACCOUNT}"
+
+    @property
     def blob_url(self):
-        return f"http://127.0.0.1:{self.port}/{ACCOUNT}"
+        return self.url("Blob")
 
     @property
     def connection_string(self):
-        return (f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
-                f"BlobEndpoint={self.blob_url};")
+        endpoints = "".join(f"{service}Endpoint={self.url(service)};" for service in self.ports)
+        return f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};{endpoints}"
 
     def resident_mib(self):
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
