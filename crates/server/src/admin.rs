@@ -76,7 +76,7 @@ impl Admin {
         if !request.peer.ip().to_canonical().is_loopback() {
             return refused("A backup is asked for on the machine itself.");
         }
-        let word = request.headers.get(TOKEN_HEADER).map_or(&[][..], HeaderValue::as_bytes);
+        let word = request.headers.get(TOKEN_HEADER).map_or(&[][..], rest::headers::Value::as_bytes);
         if !same(word, self.token.as_bytes()) {
             return refused("The word of the admin note is missing or wrong.");
         }

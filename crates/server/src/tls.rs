@@ -3,7 +3,7 @@
 use std::{io, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use rest::{BoxFuture, Handshake, Io};
+use rest::{BoxFuture, Handshake, Secured};
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -17,11 +17,11 @@ use crate::files;
 struct Tls(TlsAcceptor);
 
 impl Handshake for Tls {
-    fn accept(&self, stream: TcpStream) -> BoxFuture<'_, io::Result<Box<dyn Io>>> {
+    fn accept(&self, stream: TcpStream) -> BoxFuture<'_, io::Result<Secured>> {
         Box::pin(async move {
             let stream = self.0.accept(stream).await?;
-            let stream: Box<dyn Io> = Box::new(stream);
-            Ok(stream)
+            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            Ok(Secured { io: Box::new(stream), http2 })
         })
     }
 }
@@ -42,7 +42,7 @@ pub(crate) fn load(certificate: &Path, key: &Path) -> Result<Arc<dyn Handshake>>
         .with_no_client_auth()
         .with_single_cert(chain, private)
         .context("the certificate and its key cannot be used")?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(Tls(TlsAcceptor::from(Arc::new(config)))))
 }
 
@@ -71,7 +71,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = async {
-            let mut stream = tls.accept(listener.accept().await.unwrap().0).await.unwrap();
+            let mut stream = tls.accept(listener.accept().await.unwrap().0).await.unwrap().io;
             stream.write_all(b"hello").await.unwrap();
             stream.shutdown().await.unwrap();
         };

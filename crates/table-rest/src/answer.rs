@@ -1,12 +1,10 @@
 //! An answer before it is known whether it stands alone or in a batch.
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode};
 use rest::{Response, ResponseBody};
 
 use crate::format::Format;
-
-const DATA_SERVICE_VERSION: &str = "dataserviceversion";
 
 /// Status, headers and body.
 #[derive(Debug)]
@@ -20,9 +18,9 @@ impl Answer {
     /// An answer with what all have.
     pub(crate) fn new(status: StatusCode, format: Format) -> Self {
         let headers = vec![
-            ("cache-control", "no-cache".to_owned()),
-            ("x-content-type-options", "nosniff".to_owned()),
-            (DATA_SERVICE_VERSION, format.data_service_version().to_owned()),
+            ("Cache-Control", "no-cache".to_owned()),
+            ("X-Content-Type-Options", "nosniff".to_owned()),
+            ("DataServiceVersion", format.data_service_version().to_owned()),
         ];
         Self { status, headers, body: None }
     }
@@ -43,7 +41,7 @@ impl Answer {
     pub(crate) fn into_response(self) -> Response {
         let mut response = Response::new(self.status);
         for (name, value) in self.headers {
-            response = response.text_header(HeaderName::from_static(name), &value);
+            response = response.text_header(name, &value);
         }
         match self.body {
             Some((kind, body)) => response.body(HeaderValue::from_static(kind), ResponseBody::bytes(body)),
@@ -66,30 +64,15 @@ impl Answer {
             line(&format!("Content-ID: {id}"));
         }
         for (name, value) in &self.headers {
-            line(&format!("{}: {value}", written(name)));
+            line(&format!("{name}: {value}"));
         }
         if let Some((kind, _)) = &self.body {
-            line(&format!("{}: {kind}", written(header::CONTENT_TYPE.as_str())));
+            line(&format!("Content-Type: {kind}"));
         }
         line("");
         if let Some((_, body)) = &self.body {
             out.extend_from_slice(body);
         }
         out.extend_from_slice(b"\r\n");
-    }
-}
-
-/// The name as the service writes it: clients of batches read these as text.
-fn written(name: &'static str) -> &'static str {
-    match name {
-        "cache-control" => "Cache-Control",
-        "content-type" => "Content-Type",
-        "dataserviceid" => "DataServiceId",
-        DATA_SERVICE_VERSION => "DataServiceVersion",
-        "etag" => "ETag",
-        "location" => "Location",
-        "preference-applied" => "Preference-Applied",
-        "x-content-type-options" => "X-Content-Type-Options",
-        other => other,
     }
 }

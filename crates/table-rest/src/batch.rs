@@ -4,7 +4,7 @@
 //! part: the operation at fault, whose number stands before the message.
 
 use http::{HeaderValue, StatusCode};
-use rest::{Request, RequestId, Response, ResponseBody, ServiceError};
+use rest::{ODataMetadata, Request, RequestId, Response, ResponseBody, ServiceError};
 use types::limits::ENTITY_BATCH_MAX;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     answer::Answer,
     entities, errors,
     exchange::{self, Head, Scene, Verb},
-    format::{Format, Metadata},
+    format::Format,
     multipart::{self, Batch, MultipartError, Part},
     query,
 };
@@ -49,7 +49,7 @@ pub(crate) async fn answer(
     }
 }
 
-const JSON: Format = Format::Json(Metadata::Minimal);
+const JSON: Format = Format::Json(ODataMetadata::Minimal);
 
 async fn retrieve(
     service: &TableService,
@@ -141,7 +141,7 @@ fn failure(
     format: Format,
     id: RequestId,
 ) -> Answer {
-    let (kind, document) = errors::document(error, index, format, id, service.store.now());
+    let (kind, document) = format.of_errors().write(&errors::told(error.clone(), index), id, service.store.now());
     Answer::new(error.status, format).body(kind, document)
 }
 
@@ -172,8 +172,8 @@ fn multipart_response(out: Vec<u8>, id: RequestId) -> Response {
     let kind = format!("multipart/mixed; boundary=batchresponse_{id}");
     let kind = HeaderValue::try_from(kind).unwrap_or(HeaderValue::from_static("multipart/mixed"));
     Response::new(StatusCode::ACCEPTED)
-        .text_header(http::header::CACHE_CONTROL, "no-cache")
-        .text_header(http::HeaderName::from_static("x-content-type-options"), "nosniff")
-        .text_header(http::HeaderName::from_static("dataserviceversion"), "3.0;")
+        .text_header("Cache-Control", "no-cache")
+        .text_header("X-Content-Type-Options", "nosniff")
+        .text_header("DataServiceVersion", "3.0;")
         .body(kind, ResponseBody::bytes(out.into()))
 }

@@ -84,19 +84,19 @@ pub(crate) fn changed_answer(
     let Some(entity) = changed else { return Ok(Answer::new(StatusCode::NO_CONTENT, format)) };
     let etag = entity.etag().to_string();
     if operation != EntityOperation::Insert {
-        return Ok(Answer::new(StatusCode::NO_CONTENT, format).header("etag", etag));
+        return Ok(Answer::new(StatusCode::NO_CONTENT, format).header("ETag", etag));
     }
     let mut location = format!("{}/", scene.base).into_bytes();
     entity_address(&mut location, table, entity.key());
     let location = String::from_utf8(location).unwrap_or_default();
     let content = head.wants_content()?;
     let status = if content { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
-    let mut answer = Answer::new(status, format).header("etag", etag).header("location", location.clone());
+    let mut answer = Answer::new(status, format).header("ETag", etag).header("Location", location.clone());
     if !content {
-        answer = answer.header("dataserviceid", location);
+        answer = answer.header("DataServiceId", location);
     }
     if let Some(prefer) = head.prefer {
-        answer = answer.header("preference-applied", prefer.trim().to_owned());
+        answer = answer.header("Preference-Applied", prefer.trim().to_owned());
     }
     if !content {
         return Ok(answer);
@@ -154,5 +154,5 @@ pub(crate) async fn get(
     let request = scene.caller.authorize(&rows, request).await?;
     let entity = entity::get(&rows, &request).await.map_err(errors::of)?;
     let body = one(scene, format, table, &entity, select.as_deref())?;
-    Ok(Answer::new(StatusCode::OK, format).header("etag", entity.etag().to_string()).body(format.content_type(), body))
+    Ok(Answer::new(StatusCode::OK, format).header("ETag", entity.etag().to_string()).body(format.content_type(), body))
 }

@@ -1,16 +1,15 @@
 //! The one table from refusals of the Table service to status, code and message, and the form that errors have here.
 
-use bytes::Bytes;
 use concurrency::table_etag::{EntityRefusal, InvalidEntityCondition};
-use rest::{RequestId, ServiceError, caller, dates, xml::XmlWriter};
+use rest::{ServiceError, caller};
 use table::{
     batch::{BatchError, BatchRefusal},
     errors::{InvalidKey, InvalidProperties, TableError},
     query::FilterError,
 };
-use types::{ErrorCode, Timestamp};
+use types::ErrorCode;
 
-use crate::{draft::DraftError, format::Format, json::escape};
+use crate::draft::DraftError;
 
 pub(crate) fn of(error: TableError) -> ServiceError {
     match error {
@@ -134,40 +133,14 @@ pub(crate) fn too_many_changes() -> ServiceError {
     say(ErrorCode::InvalidInput, "The batch request operation exceeds the maximum 100 changes per change set.")
 }
 
-/// The body of an error, and its type. In a batch the message begins with the number of the operation.
-pub(crate) fn document(
-    error: &ServiceError,
-    index: Option<usize>,
-    format: Format,
-    request_id: RequestId,
-    now: Timestamp,
-) -> (&'static str, Bytes) {
-    let mut message = index.map(|index| format!("{index}:")).unwrap_or_default();
-    message.push_str(&error.message);
-    for (name, value) in &error.details {
-        message.push_str(&format!("\n{name}:{value}"));
+/// The error as clients of this service read it: there is no place for details but the message. In a batch that begins
+/// with the number of the operation.
+pub(crate) fn told(mut error: ServiceError, index: Option<usize>) -> ServiceError {
+    if let Some(index) = index {
+        error.message.insert_str(0, &format!("{index}:"));
     }
-    message.push_str(&format!("\nRequestId:{request_id}\nTime:{}", dates::iso8601(now)));
-    match format {
-        Format::Json(_) => {
-            let mut out = Vec::with_capacity(message.len() + 128);
-            out.extend_from_slice(b"{\"odata.error\":{\"code\":\"");
-            out.extend_from_slice(error.code.as_str().as_bytes());
-            out.extend_from_slice(b"\",\"message\":{\"lang\":\"en-US\",\"value\":\"");
-            escape(&mut out, &message);
-            out.extend_from_slice(b"\"}}}");
-            (Format::content_type(format), out.into())
-        }
-        Format::Atom => {
-            let mut xml = XmlWriter::document();
-            let namespace = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata";
-            xml.open_with("m:error", &[("xmlns:m", namespace)]);
-            xml.element("m:code", error.code.as_str());
-            xml.open_with("m:message", &[("xml:lang", "en-US")]);
-            xml.text(&message);
-            xml.close("m:message");
-            xml.close("m:error");
-            ("application/xml", xml.finish())
-        }
+    for (name, value) in std::mem::take(&mut error.details) {
+        error.message.push_str(&format!("\n{name}:{value}"));
     }
+    error
 }

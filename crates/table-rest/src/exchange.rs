@@ -116,7 +116,9 @@ impl<'a> Scene<'a> {
             true => format!("{scheme}://{host}/{account}"),
             false => format!("{scheme}://{host}"),
         };
-        Self { caller, base, version: version(request) }
+        // A signature says which version it was made for.
+        let signed = request.version.is_none() && request.target.query.has("sv");
+        Self { caller, base, version: if signed { caller.version } else { version(request) } }
     }
 
     pub(crate) fn account(&self) -> &str {

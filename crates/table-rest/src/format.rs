@@ -1,25 +1,14 @@
 //! The format of an answer and of a body: JSON with its three levels of metadata, or Atom in old versions.
 
 use http::StatusCode;
-use rest::ServiceError;
+use rest::{ErrorFormat, ODataMetadata, ServiceError};
 use types::{ErrorCode, ServiceVersion};
-
-/// How much an answer says about itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Metadata {
-    /// `odata=nometadata`
-    No,
-    /// `odata=minimalmetadata`
-    Minimal,
-    /// `odata=fullmetadata`
-    Full,
-}
 
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// JSON, since 2013-08-15.
-    Json(Metadata),
+    Json(ODataMetadata),
     /// Atom, before 2015-12-11.
     Atom,
 }
@@ -28,10 +17,16 @@ impl Format {
     /// The type of an answer in this format.
     pub(crate) const fn content_type(self) -> &'static str {
         match self {
-            Self::Json(Metadata::No) => "application/json;odata=nometadata;streaming=true;charset=utf-8",
-            Self::Json(Metadata::Minimal) => "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
-            Self::Json(Metadata::Full) => "application/json;odata=fullmetadata;streaming=true;charset=utf-8",
+            Self::Json(metadata) => metadata.content_type(),
             Self::Atom => "application/atom+xml;charset=utf-8",
+        }
+    }
+
+    /// How failures look in it.
+    pub(crate) const fn of_errors(self) -> ErrorFormat {
+        match self {
+            Self::Json(metadata) => ErrorFormat::OData(metadata),
+            Self::Atom => ErrorFormat::Atom,
         }
     }
 
@@ -45,7 +40,7 @@ impl Format {
 
     /// What a client gets that asks for nothing.
     fn usual(version: ServiceVersion) -> Self {
-        if has_atom(version) { Self::Atom } else { Self::Json(Metadata::Minimal) }
+        if has_atom(version) { Self::Atom } else { Self::Json(ODataMetadata::Minimal) }
     }
 
     /// The format that is asked for: `$format` counts more than `Accept`.
@@ -59,7 +54,7 @@ impl Format {
     ) -> Result<Self, ServiceError> {
         if let Some(asked) = asked {
             let known = match asked {
-                "json" => Some(Self::Json(Metadata::Minimal)),
+                "json" => Some(Self::Json(ODataMetadata::Minimal)),
                 "atom" => Some(Self::Atom),
                 _ => one(asked),
             };
@@ -123,11 +118,11 @@ fn one(media: &str) -> Option<Format> {
     let level =
         parts.find_map(|part| part.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("odata")));
     let metadata = match level.map(|(_, level)| level.trim().to_ascii_lowercase()) {
-        None => Metadata::Minimal,
+        None => ODataMetadata::Minimal,
         Some(level) => match level.as_str() {
-            "nometadata" => Metadata::No,
-            "minimalmetadata" => Metadata::Minimal,
-            "fullmetadata" => Metadata::Full,
+            "nometadata" => ODataMetadata::None,
+            "minimalmetadata" => ODataMetadata::Minimal,
+            "fullmetadata" => ODataMetadata::Full,
             _ => return None,
         },
     };
@@ -147,14 +142,14 @@ mod tests {
         use Format::{Atom, Json};
         let (new, middle, old) =
             (ServiceVersion::new(2019, 2, 2), ServiceVersion::new(2013, 8, 15), ServiceVersion::new(2012, 2, 12));
-        let minimal = Json(Metadata::Minimal);
+        let minimal = Json(ODataMetadata::Minimal);
         let table = [
             (None, None, new, Ok(minimal)),
             (None, None, middle, Ok(Atom)),
             (None, Some("*/*"), new, Ok(minimal)),
             (None, Some("application/json"), new, Ok(minimal)),
-            (None, Some("application/json;odata=nometadata"), middle, Ok(Json(Metadata::No))),
-            (None, Some("application/json; odata=fullmetadata; charset=utf-8"), new, Ok(Json(Metadata::Full))),
+            (None, Some("application/json;odata=nometadata"), middle, Ok(Json(ODataMetadata::None))),
+            (None, Some("application/json; odata=fullmetadata; charset=utf-8"), new, Ok(Json(ODataMetadata::Full))),
             (None, Some("application/atom+xml,application/json"), new, Ok(minimal)),
             (None, Some("application/atom+xml,application/xml"), middle, Ok(Atom)),
             (None, Some("application/atom+xml"), new, Err(ErrorCode::AtomFormatNotSupported)),
@@ -162,7 +157,7 @@ mod tests {
             (None, Some("image/png"), new, Err(ErrorCode::InvalidHeaderValue)),
             (None, Some("application/json;odata=some"), new, Err(ErrorCode::InvalidHeaderValue)),
             (Some("json"), Some("application/atom+xml"), new, Ok(minimal)),
-            (Some("application/json;odata=nometadata"), None, new, Ok(Json(Metadata::No))),
+            (Some("application/json;odata=nometadata"), None, new, Ok(Json(ODataMetadata::None))),
             (Some("atom"), None, new, Err(ErrorCode::AtomFormatNotSupported)),
             (Some("yaml"), None, new, Err(ErrorCode::InvalidHeaderValue)),
         ];

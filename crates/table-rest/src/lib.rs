@@ -23,7 +23,7 @@ mod tables;
 use std::sync::Arc;
 
 use access::Accounts;
-use rest::{BoxFuture, Outcome, Request, Service};
+use rest::{BoxFuture, ErrorFormat, ODataMetadata, Outcome, Request, Service, cors};
 use store::Store;
 
 pub use draft::{Draft, DraftError};
@@ -48,6 +48,12 @@ impl Service for TableService {
     }
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
-        Box::pin(route::answer(self, request))
+        Box::pin(cors::around(&self.store, &self.accounts, access::need::Service::Table, request, |request| {
+            route::answer(self, request)
+        }))
+    }
+
+    fn error_format(&self) -> ErrorFormat {
+        ErrorFormat::OData(ODataMetadata::Minimal)
     }
 }

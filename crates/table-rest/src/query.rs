@@ -32,9 +32,9 @@ pub(crate) async fn entities(
     let body = written(scene, name, format, &page, select.as_deref())?;
     let mut answer = Answer::new(StatusCode::OK, format).body(format.content_type(), body);
     if let Some(next) = &page.next {
-        answer = answer.header("x-ms-continuation-nextpartitionkey", continuation::encode(&next.partition));
+        answer = answer.header("x-ms-continuation-NextPartitionKey", continuation::encode(&next.partition));
         if let Some(row) = &next.row {
-            answer = answer.header("x-ms-continuation-nextrowkey", continuation::encode(row));
+            answer = answer.header("x-ms-continuation-NextRowKey", continuation::encode(row));
         }
     }
     Ok(answer)

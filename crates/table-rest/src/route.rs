@@ -1,7 +1,7 @@
 //! The operation table: verb, resource and `comp` tell the operations apart.
 
-use http::HeaderValue;
-use rest::{Outcome, Request, Response, ServiceError, caller};
+use access::need::Service;
+use rest::{ODataMetadata, Outcome, Request, Response, ServiceError, caller, service_properties};
 use types::ErrorCode;
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     address::Resource,
     batch, entities, errors,
     exchange::{self, Head, Scene, Verb, X_HTTP_METHOD},
-    format::{Format, Metadata},
+    format::Format,
     query, tables,
 };
 
@@ -27,6 +27,9 @@ enum Level {
 /// The operations that are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
+    GetTableServiceProperties,
+    SetTableServiceProperties,
+    GetTableServiceStats,
     QueryTables,
     GetTable,
     CreateTable,
@@ -44,6 +47,9 @@ enum Operation {
 
 /// One row an operation: where, verb, `comp`.
 const TABLE: &[(Level, Verb, &str, Operation)] = &[
+    (Level::Service, Verb::Get, "properties", Operation::GetTableServiceProperties),
+    (Level::Service, Verb::Put, "properties", Operation::SetTableServiceProperties),
+    (Level::Service, Verb::Get, "stats", Operation::GetTableServiceStats),
     (Level::Tables, Verb::Get, "", Operation::QueryTables),
     (Level::Tables, Verb::Post, "", Operation::CreateTable),
     (Level::Table, Verb::Get, "", Operation::GetTable),
@@ -62,6 +68,9 @@ const TABLE: &[(Level, Verb, &str, Operation)] = &[
 impl Operation {
     const fn name(self) -> &'static str {
         match self {
+            Self::GetTableServiceProperties => "GetTableServiceProperties",
+            Self::SetTableServiceProperties => "SetTableServiceProperties",
+            Self::GetTableServiceStats => "GetTableServiceStats",
             Self::QueryTables => "QueryTables",
             Self::GetTable => "GetTable",
             Self::CreateTable => "CreateTable",
@@ -86,16 +95,16 @@ pub(crate) async fn answer(service: &TableService, mut request: Request) -> Outc
         }
         Err(error) => ("Unknown", Err(error)),
     };
-    Outcome::new(operation, outcome.map_err(|error| in_our_form(service, &request, error)))
+    Outcome { operation, response: outcome.unwrap_or_else(|error| refusal(&request, error)) }
 }
 
-/// The error with the body that clients of this service read.
-fn in_our_form(service: &TableService, request: &Request, error: ServiceError) -> ServiceError {
+/// The error in the format that was asked for.
+fn refusal(request: &Request, error: ServiceError) -> Response {
     let accept = request.header(&http::header::ACCEPT).ok().flatten();
     let asked = request.target.query.get("$format");
-    let format = Format::asked(asked, accept, exchange::version(request)).unwrap_or(Format::Json(Metadata::Minimal));
-    let (kind, document) = errors::document(&error, None, format, request.request_id, service.store.now());
-    error.with_document(HeaderValue::from_static(kind), document)
+    let format =
+        Format::asked(asked, accept, exchange::version(request)).unwrap_or(Format::Json(ODataMetadata::Minimal));
+    Response::from(errors::told(error, None)).with_error_format(format.of_errors())
 }
 
 async fn run(
@@ -105,11 +114,20 @@ async fn run(
     verb: Verb,
     resource: Resource,
 ) -> Result<Response, ServiceError> {
-    let caller = caller::authenticate_table(&service.accounts, request, service.store.now())?;
+    let caller = caller::authenticate(&service.accounts, Service::Table, request, service.store.now())?;
     let scene = Scene::new(&caller, request);
     match (operation, &resource) {
         (Operation::GetTableAcl, Resource::Entities(name)) => return acl::get(service, &scene, name).await,
         (Operation::SetTableAcl, Resource::Entities(name)) => return acl::set(service, &scene, name, request).await,
+        (Operation::GetTableServiceProperties, _) => {
+            return service_properties::get(&service.store, Service::Table, &caller).await;
+        }
+        (Operation::SetTableServiceProperties, _) => {
+            return service_properties::set(&service.store, Service::Table, &caller, request).await;
+        }
+        (Operation::GetTableServiceStats, _) => {
+            return service_properties::stats(&service.store, Service::Table, &caller, service.store.now()).await;
+        }
         (Operation::Batch, _) => return batch::answer(service, &scene, request).await,
         _ => {}
     }

@@ -1,7 +1,7 @@
 //! Query Tables, Create Table, Delete Table.
 
 use http::StatusCode;
-use rest::{Query, Request, ServiceError};
+use rest::{ODataMetadata, Query, Request, ServiceError};
 use store::Scope;
 use table::{
     query::{Filter, Operator},
@@ -14,7 +14,7 @@ use crate::{
     answer::Answer,
     atom, continuation, errors,
     exchange::{Head, Scene},
-    format::{Format, Metadata},
+    format::Format,
     json::{self, JsonWriter},
     query,
 };
@@ -47,7 +47,7 @@ pub(crate) async fn query(
         Format::Json(metadata) => {
             let mut writer = JsonWriter::with_capacity(256 + page.names.len() * 64);
             writer.raw("{");
-            if metadata != Metadata::No {
+            if metadata != ODataMetadata::None {
                 writer.metadata_of(&scene.base, TABLES, "");
             }
             writer.raw("\"value\":[");
@@ -64,7 +64,7 @@ pub(crate) async fn query(
     };
     let answer = Answer::new(StatusCode::OK, format).body(format.content_type(), body);
     Ok(match page.next {
-        Some(next) => answer.header("x-ms-continuation-nexttablename", continuation::encode(&next)),
+        Some(next) => answer.header("x-ms-continuation-NextTableName", continuation::encode(&next)),
         None => answer,
     })
 }
@@ -97,7 +97,7 @@ fn one(service: &TableService, scene: &Scene<'_>, name: &TableName, format: Form
         Format::Json(metadata) => {
             let mut writer = JsonWriter::with_capacity(256);
             writer.raw("{");
-            if metadata != Metadata::No {
+            if metadata != ODataMetadata::None {
                 writer.metadata_of(&scene.base, TABLES, "/@Element");
             }
             members(&mut writer, scene, metadata, name);
@@ -107,8 +107,8 @@ fn one(service: &TableService, scene: &Scene<'_>, name: &TableName, format: Form
     }
 }
 
-fn members(writer: &mut JsonWriter, scene: &Scene<'_>, metadata: Metadata, name: &TableName) {
-    if metadata == Metadata::Full {
+fn members(writer: &mut JsonWriter, scene: &Scene<'_>, metadata: ODataMetadata, name: &TableName) {
+    if metadata == ODataMetadata::Full {
         writer.member("odata.type", &format!("{}.Tables", scene.account()));
         writer.member("odata.id", &format!("{}/Tables('{name}')", scene.base));
         writer.member("odata.editLink", &format!("Tables('{name}')"));
@@ -144,14 +144,14 @@ pub(crate) async fn create(
     let name = request.address.name();
     let location = format!("{}/Tables('{name}')", scene.base);
     let status = if content { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
-    let mut answer = Answer::new(status, format).header("location", location.clone());
+    let mut answer = Answer::new(status, format).header("Location", location.clone());
     if let Some(prefer) = head.prefer {
-        answer = answer.header("preference-applied", prefer.trim().to_owned());
+        answer = answer.header("Preference-Applied", prefer.trim().to_owned());
     }
     if content {
         answer = answer.body(format.content_type(), one(service, scene, name, format));
     } else {
-        answer = answer.header("dataserviceid", location);
+        answer = answer.header("DataServiceId", location);
     }
     Ok(answer)
 }

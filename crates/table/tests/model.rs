@@ -1,7 +1,7 @@
 //! Random histories on both engines, compared with a plain map; and random filters, compared with looking at every
 //! entity.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod common;
 

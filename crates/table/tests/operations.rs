@@ -1,6 +1,6 @@
 //! The operations of the Table service, one behaviour a test, on the reference engine.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
 

@@ -3,6 +3,7 @@
 //! Invariant: what is written is JSON, whatever the text holds.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use rest::ODataMetadata;
 use store::StoreError;
 use table::{
     DateTime, EdmType, Entity, EntityKey, ValueRef,
@@ -10,7 +11,7 @@ use table::{
 };
 use types::names::TableName;
 
-use crate::{address::encode_key, format::Metadata};
+use crate::address::encode_key;
 
 /// What the metadata of an answer is made of.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct Context<'a> {
     /// The table.
     pub(crate) table: &'a TableName,
     /// How much is said.
-    pub(crate) metadata: Metadata,
+    pub(crate) metadata: ODataMetadata,
     /// The properties that are asked for; `None` for all.
     pub(crate) select: Option<&'a [String]>,
 }
@@ -71,7 +72,7 @@ impl JsonWriter {
     /// A page: `{"odata.metadata":…,"value":[…]}`
     pub(crate) fn page(&mut self, context: Context<'_>, entities: &[Entity]) -> Result<(), StoreError> {
         self.out.push(b'{');
-        if context.metadata != Metadata::No {
+        if context.metadata != ODataMetadata::None {
             self.metadata_of(context.base, context.table.as_str(), "");
         }
         self.raw("\"value\":[");
@@ -88,7 +89,7 @@ impl JsonWriter {
     /// One entity by itself.
     pub(crate) fn entity(&mut self, context: Context<'_>, entity: &Entity) -> Result<(), StoreError> {
         self.out.push(b'{');
-        if context.metadata != Metadata::No {
+        if context.metadata != ODataMetadata::None {
             self.metadata_of(context.base, context.table.as_str(), "/@Element");
         }
         self.members(context, entity)
@@ -105,7 +106,7 @@ impl JsonWriter {
     }
 
     fn members(&mut self, context: Context<'_>, entity: &Entity) -> Result<(), StoreError> {
-        let full = context.metadata == Metadata::Full;
+        let full = context.metadata == ODataMetadata::Full;
         if full {
             self.raw("\"odata.type\":\"");
             escape(&mut self.out, context.account);
@@ -117,7 +118,7 @@ impl JsonWriter {
             entity_address(&mut self.out, context.table, entity.key());
             self.raw("\",");
         }
-        if context.metadata != Metadata::No {
+        if context.metadata != ODataMetadata::None {
             self.raw("\"odata.etag\":\"W/\\\"datetime'");
             write_etag_time(&mut self.out, DateTime::of(entity.timestamp()));
             self.raw("'\\\"\",");
@@ -152,8 +153,8 @@ impl JsonWriter {
         Ok(())
     }
 
-    fn property(&mut self, metadata: Metadata, name: &str, value: ValueRef<'_>) {
-        if metadata != Metadata::No && needs_type(value) {
+    fn property(&mut self, metadata: ODataMetadata, name: &str, value: ValueRef<'_>) {
+        if metadata != ODataMetadata::None && needs_type(value) {
             self.out.push(b'"');
             escape(&mut self.out, name);
             self.raw("@odata.type\":\"");
@@ -237,7 +238,7 @@ pub(crate) fn entity_address(out: &mut Vec<u8>, table: &TableName, key: &EntityK
 const STRIDE: usize = 32;
 
 /// Escapes what JSON cannot carry. Text is mostly plain, so it is copied in pieces.
-pub(crate) fn escape(out: &mut Vec<u8>, text: &str) {
+fn escape(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         let plain = plain_prefix(rest);

@@ -16,9 +16,11 @@ pub(crate) struct KeyLimits {
 }
 
 /// What the credential of this request covers.
-// Every credential of today covers the whole table.
-pub(crate) fn authorised<Op>(_: &Authorized<Op>) -> KeyLimits {
-    KeyLimits::default()
+pub(crate) fn authorised<Op>(request: &Authorized<Op>) -> KeyLimits {
+    let Some(range) = request.entities() else { return KeyLimits::default() };
+    let (first_partition, first_row) = range.start.clone().map_or((None, None), |(key, row)| (Some(key), row));
+    let (last_partition, last_row) = range.end.clone().map_or((None, None), |(key, row)| (Some(key), row));
+    KeyLimits { first_partition, first_row, last_partition, last_row }
 }
 
 impl KeyLimits {
