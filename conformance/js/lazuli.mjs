@@ -1,0 +1,36 @@
+// Starts the built server on free ports with a data directory of its own, and stops it again.
+
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+
+const BINARY = process.env.LAZULI_BINARY ?? resolve(import.meta.dirname, "../../target/ci/lazuli");
+
+/** Resolves to a running server: its connection string, and how to stop it. */
+export async function start() {
+  const data = mkdtempSync(join(tmpdir(), "lazuli-"));
+  const ports = ["blob", "queue", "table", "file", "smb", "admin"].flatMap((name) => [`--${name}-port`, "0"]);
+  const child = spawn(BINARY, ["serve", "--data-dir", data, "--log-level", "error", ...ports], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise((done) => child.once("exit", done));
+  let connectionString;
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.startsWith("DefaultEndpointsProtocol=")) connectionString = line;
+    if (line.startsWith("Ready")) break;
+  }
+  if (!connectionString) throw new Error("the server ended before it printed its endpoints");
+  return {
+    connectionString,
+    /** Stops it, and verifies what it leaves behind. */
+    async stop() {
+      child.kill("SIGTERM");
+      const code = await ended;
+      const checked = spawnSync(BINARY, ["check", "--data-dir", data], { encoding: "utf8" });
+      rmSync(data, { recursive: true });
+      if (code !== 0 || checked.status !== 0) throw new Error(`ended with ${code}: ${checked.stdout}${checked.stderr}`);
+    },
+  };
+}
