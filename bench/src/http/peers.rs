@@ -13,6 +13,8 @@ use anyhow::{Context, bail};
 /// A running program.
 pub(crate) struct Peer {
     pub(crate) port: u16,
+    /// The port of its Table service.
+    pub(crate) table_port: u16,
     child: Child,
     /// From its start to the first connection it took.
     pub(crate) start: Duration,
@@ -30,22 +32,28 @@ impl Peer {
         let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {binary:?}"))?;
         let stdout = child.stdout.take().context("no output")?;
         let mut lines = BufReader::new(stdout).lines();
-        let port = loop {
-            let Some(line) = lines.next() else { bail!("lazuli ended before it printed its blob endpoint") };
+        let endpoints = loop {
+            let Some(line) = lines.next() else { bail!("lazuli ended before it printed its endpoints") };
             let line = line?;
-            if let Some(rest) = line.split("BlobEndpoint=http://127.0.0.1:").nth(1) {
-                break rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse()?;
+            if line.contains("BlobEndpoint=") {
+                break line;
             }
         };
+        let port_of = |service: &str| -> anyhow::Result<u16> {
+            let found = endpoints.split(&format!("{service}Endpoint=http://127.0.0.1:")).nth(1);
+            let digits = found.with_context(|| format!("no {service} endpoint"))?;
+            Ok(digits.chars().take_while(char::is_ascii_digit).collect::<String>().parse()?)
+        };
+        let (port, table_port) = (port_of("Blob")?, port_of("Table")?);
         std::thread::spawn(move || lines.for_each(drop));
-        let mut peer = Self { port, child, start: Duration::ZERO };
+        let mut peer = Self { port, table_port, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(peer)
     }
 
     /// Something that runs already; the child that is dropped with it is only a stand-in.
     pub(crate) fn running(port: u16) -> anyhow::Result<Self> {
-        Ok(Self { port, child: Command::new("true").spawn()?, start: Duration::ZERO })
+        Ok(Self { port, table_port: port, child: Command::new("true").spawn()?, start: Duration::ZERO })
     }
 
     /// Azurite, as `cargo xtask bench` installed it; `None` when it did not.
@@ -60,7 +68,7 @@ impl Peer {
         }
         let start = Instant::now();
         let child = command.stdout(Stdio::null()).spawn().context("cannot start Azurite")?;
-        let mut peer = Self { port, child, start: Duration::ZERO };
+        let mut peer = Self { port, table_port: table, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(Some(peer))
     }
@@ -94,7 +102,7 @@ impl Peer {
         let start = Instant::now();
         let child =
             Command::new("/usr/sbin/nginx").arg("-c").arg(&configuration).arg("-e").arg(at("error.log")).spawn()?;
-        let mut peer = Self { port, child, start: Duration::ZERO };
+        let mut peer = Self { port, table_port: 0, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(Some(peer))
     }
