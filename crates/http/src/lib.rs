@@ -24,7 +24,7 @@ mod load;
 pub mod md5;
 pub mod metadata;
 mod panics;
-mod percent;
+pub mod percent;
 mod query;
 pub mod range;
 mod request;
