@@ -1,10 +1,11 @@
 //! Put Blob, Get Blob, Get Blob Properties, Delete Blob.
 
 use blob::{
-    block_blob::{self, PutBlob},
-    object::{self, BlobProperties, DeleteBlob, FoundBlob, ReadBlob},
+    block_blob::{self, NewBlob, PutBlob},
+    errors::BlobError,
+    object::{self, BlobProperties, DeleteBlob, ReadBlob},
+    reader::{self, BlobReader},
 };
-use bytes::{Bytes, BytesMut};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rest::{
     ByteRange, Caller, Request, Response, ResponseBody, ServiceError, StreamError,
@@ -12,7 +13,7 @@ use rest::{
     dates, headers,
     range::content_range,
 };
-use store::{PendingChunk, Scope, chunk::ChunkSource, content::Holdings};
+use store::{PendingChunk, Scope, StoreError};
 use types::{ErrorCode, limits};
 
 use crate::{
@@ -65,11 +66,12 @@ pub(crate) async fn put(
             &service.store.snapshot(),
             PutBlob {
                 address: names::address(caller.unit(), &request)?,
-                version: caller.version,
-                lease_id: conditions::lease_id(&sent)?,
-                conditions: conditions::conditions(&sent, service.store.now())?,
-                headers: metadata::http_headers(&sent)?,
-                metadata: metadata::from_headers(&sent)?,
+                preconditions: conditions::preconditions(caller, &sent, service.store.now())?,
+                new: NewBlob {
+                    headers: metadata::http_headers(&sent)?,
+                    metadata: metadata::from_headers(&sent)?,
+                    ..NewBlob::default()
+                },
             },
         )
         .await?;
@@ -120,18 +122,23 @@ async fn receive(
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let range = ByteRange::from_headers(&request.headers)?;
-    // The snapshot is held until the chunk is open: until then nothing it refers to can go.
-    let snapshot = service.store.snapshot();
     let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
-    let found = object::read(&snapshot, &operation, service.store.now()).await.map_err(errors::of)?;
-    let length = found.properties.length;
-    let (status, wanted) = match range {
-        Some(range) => (StatusCode::PARTIAL_CONTENT, range.within(length)?),
-        None => (StatusCode::OK, 0..length),
+    let (found, status, wanted, mut reader) = loop {
+        // The snapshot is held until the blob is open: until then nothing it refers to can go.
+        let snapshot = service.store.snapshot();
+        let found = object::read_content(&snapshot, &operation, service.store.now()).await.map_err(errors::of)?;
+        let length = found.properties.length;
+        let (status, wanted) = match range {
+            Some(range) => (StatusCode::PARTIAL_CONTENT, range.within(length)?),
+            None => (StatusCode::OK, 0..length),
+        };
+        let opened = reader::open(&service.store, &snapshot, &found, wanted.clone()).await.map_err(errors::of)?;
+        if let Some(reader) = opened {
+            break (found, status, wanted, reader);
+        }
     };
+    let length = found.properties.length;
     let checks = range_checks(request, range.is_some(), wanted.end - wanted.start)?;
-    let source = open(service, &found).await?;
-    drop(snapshot);
 
     let mut response = described(Response::new(status), &found.properties);
     let stored_md5 = found.properties.headers.content_md5.as_ref().map(checksum::format_md5);
@@ -147,7 +154,7 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     let content_type = content_type.unwrap_or(HeaderValue::from_static(metadata::DEFAULT_TYPE));
     let bytes = wanted.end - wanted.start;
     if let Some((md5, crc64)) = checks {
-        let whole = collect(&*source, wanted.start, bytes).await?;
+        let whole = reader.collect(wanted).await.map_err(errors::of)?;
         let mut checksums = Checksums::new(md5, crc64);
         checksums.update(&whole);
         let computed = checksums.finish();
@@ -160,9 +167,9 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
         return Ok(response.body(content_type, ResponseBody::bytes(whole)));
     }
     let body = if bytes <= SMALL_BYTES {
-        ResponseBody::bytes(collect(&*source, wanted.start, bytes).await?)
+        ResponseBody::bytes(reader.collect(wanted).await.map_err(errors::of)?)
     } else {
-        stream(source, wanted.start, bytes)
+        stream(reader, wanted.start, bytes)
     };
     Ok(response.body(content_type, body))
 }
@@ -192,55 +199,18 @@ fn range_checks(request: &Request, ranged: bool, bytes: u64) -> Result<Option<(b
     Ok(Some((md5, crc64)))
 }
 
-async fn open(service: &BlobService, found: &FoundBlob) -> Result<Box<dyn ChunkSource>, ServiceError> {
-    match found.holdings {
-        Holdings::Chunk(chunk) => {
-            service.store.open_chunk(chunk).await.map_err(|error| ServiceError::from_store(&error))
-        }
-        Holdings::Nothing => Ok(Box::new(Empty)),
-        Holdings::Manifest { .. } | Holdings::Map => Err(ServiceError::internal()),
-    }
-}
-
-/// A blob without bytes.
-struct Empty;
-
-impl ChunkSource for Empty {
-    fn read(&self, _: u64, _: usize) -> store::Answer<'_, Result<Bytes, store::StoreError>> {
-        store::Answer::now(Ok(Bytes::new()))
-    }
-}
-
-/// A short range as a whole.
-async fn collect(source: &dyn ChunkSource, start: u64, bytes: u64) -> Result<Bytes, ServiceError> {
-    let length = usize::try_from(bytes).map_err(|_| ServiceError::internal())?;
-    let failed = |error| ServiceError::from_store(&error);
-    let first = source.read(start, length).await.map_err(failed)?;
-    if first.len() == length {
-        return Ok(first);
-    }
-    let mut whole = BytesMut::with_capacity(length);
-    whole.extend_from_slice(&first);
-    while whole.len() < length {
-        let place = start + u64::try_from(whole.len()).unwrap_or(u64::MAX);
-        let piece = source.read(place, length - whole.len()).await.map_err(failed)?;
-        if piece.is_empty() {
-            return Err(ServiceError::internal());
-        }
-        whole.extend_from_slice(&piece);
-    }
-    Ok(whole.freeze())
-}
-
-fn stream(source: Box<dyn ChunkSource>, start: u64, bytes: u64) -> ResponseBody {
-    ResponseBody::stream(bytes, (source, start, bytes), |(source, place, left)| async move {
+fn stream(reader: BlobReader, start: u64, bytes: u64) -> ResponseBody {
+    ResponseBody::stream(bytes, (reader, start, bytes), |(mut reader, place, left)| async move {
         if left == 0 {
             return Ok(None);
         }
         let wanted = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
-        let piece = source.read(place, wanted).await.map_err(StreamError::from)?;
+        let piece = reader.read(place, wanted).await.map_err(|error| match error {
+            BlobError::Store(error) => StreamError::from(error),
+            other => StreamError::from(StoreError::corrupt(other.to_string())),
+        })?;
         let count = u64::try_from(piece.len()).unwrap_or(u64::MAX);
-        Ok((count > 0).then_some((piece, (source, place + count, left - count))))
+        Ok((count > 0).then_some((piece, (reader, place + count, left - count))))
     })
 }
 
@@ -263,9 +233,8 @@ fn read_blob<'a>(service: &BlobService, caller: &Caller, request: &'a Request) -
     refuse_parts_that_do_not_exist(request)?;
     Ok(ReadBlob {
         address: names::address(caller.unit(), request)?,
-        version: caller.version,
-        lease_id: conditions::lease_id(&request.headers)?,
-        conditions: conditions::conditions(&request.headers, service.store.now())?,
+        snapshot: None,
+        preconditions: conditions::preconditions(caller, &request.headers, service.store.now())?,
     })
 }
 
@@ -290,9 +259,11 @@ pub(crate) async fn delete(
             &service.store.snapshot(),
             DeleteBlob {
                 address: names::address(caller.unit(), request)?,
-                version: caller.version,
-                lease_id: conditions::lease_id(&request.headers)?,
-                conditions: conditions::conditions(&request.headers, service.store.now())?,
+                snapshot: None,
+                preconditions: conditions::preconditions(caller, &request.headers, service.store.now())?,
+                snapshots: None,
+                tier_modified_since: None,
+                tier_unmodified_since: None,
             },
         )
         .await?;
@@ -316,6 +287,8 @@ fn described(response: Response, found: &BlobProperties) -> Response {
         .text_header(SERVER_ENCRYPTED, "false")
         .text_header(CREATION_TIME, &dates::rfc1123(found.created));
     response = metadata::http_headers_to(response, &found.headers);
-    response = leased(response, found.lease);
+    if let Some(lease) = found.lease {
+        response = leased(response, lease);
+    }
     metadata::to_headers(response, &found.metadata)
 }

@@ -1,11 +1,12 @@
 //! The lease id and the conditional headers of a request.
 
+use blob::Preconditions;
 use concurrency::{
     conditions::{Conditions, ETagCondition},
     lease::LeaseId,
 };
 use http::{HeaderMap, HeaderName, header};
-use rest::{ServiceError, dates, headers};
+use rest::{Caller, ServiceError, dates, headers};
 use types::Timestamp;
 
 const X_MS_LEASE_ID: HeaderName = HeaderName::from_static("x-ms-lease-id");
@@ -24,12 +25,26 @@ pub(crate) fn conditions(headers: &HeaderMap, now: Timestamp) -> Result<Conditio
     })
 }
 
+/// Everything that a request on a blob is decided by.
+pub(crate) fn preconditions<'a>(
+    caller: &Caller,
+    headers: &'a HeaderMap,
+    now: Timestamp,
+) -> Result<Preconditions<'a>, ServiceError> {
+    Ok(Preconditions {
+        version: caller.version,
+        lease_id: lease_id(headers)?,
+        conditions: conditions(headers, now)?,
+        if_tags: None,
+    })
+}
+
 fn etags<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<ETagCondition<'a>>, ServiceError> {
     let Some(text) = headers::text(headers, name)? else { return Ok(None) };
     ETagCondition::parse(text).map(Some).map_err(|_| ServiceError::invalid_header(name.as_str(), text))
 }
 
-pub(crate) fn date(headers: &HeaderMap, name: &HeaderName, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
+fn date(headers: &HeaderMap, name: &HeaderName, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
     let Some(text) = headers::text(headers, name)? else { return Ok(None) };
     let date = dates::parse_http(text, now).ok_or_else(|| ServiceError::invalid_header(name.as_str(), text))?;
     Ok(Some(date))

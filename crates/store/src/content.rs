@@ -358,7 +358,9 @@ impl Pins {
         PinGuard { pins: self.clone(), content }
     }
 
-    pub(crate) fn is_held(&self, content: ContentId) -> bool {
+    /// True while a download reads the content.
+    #[must_use]
+    pub fn is_held(&self, content: ContentId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&content)
     }
 }
