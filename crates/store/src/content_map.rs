@@ -100,7 +100,7 @@ pub async fn read(
     limit: usize,
 ) -> Result<(Vec<Segment>, Option<u64>), StoreError> {
     let mut segments = Vec::new();
-    let mut visible = Visible::new(rows, content, epoch, (cell_start(start), end));
+    let mut visible = Visible::new(rows, content, epoch, (first_row(rows, content, epoch, start).await?, end));
     while let Some((segment, _)) = visible.next().await? {
         if segment.end() <= start {
             continue;
@@ -111,6 +111,25 @@ pub async fn read(
         segments.push(cut(segment, start, end));
     }
     Ok((segments, None))
+}
+
+/// Where to begin so that the row that covers `start` is seen, if there is one: the nearest visible row before it, which
+/// is in its cell. Rows of one map do not overlap, so no other can reach it.
+async fn first_row(rows: &impl Read, content: ContentId, epoch: u64, start: u64) -> Result<u64, StoreError> {
+    let mut scan = rows.scan(range_key(content, cell_start(start), start), Direction::Descending);
+    let mut newest: Option<(u64, bool)> = None; // of one offset: the epochs come oldest first
+    while let Some(row) = scan.next().await? {
+        let (offset, row_epoch, slice) = parse_row(row)?;
+        if let Some((before, true)) = newest
+            && before != offset
+        {
+            return Ok(before);
+        }
+        if row_epoch <= epoch {
+            newest = Some((offset, slice.is_some()));
+        }
+    }
+    Ok(newest.filter(|(_, visible)| *visible).map_or(start, |(offset, _)| offset))
 }
 
 fn cut(segment: Segment, start: u64, end: u64) -> Segment {
@@ -260,7 +279,8 @@ impl<'a> MapWriter<'a> {
         if start >= end {
             return Ok(()); // nothing to clear must not split the row around it
         }
-        let mut visible = Visible::new(self.txn, self.content, self.epochs.current, (cell_start(start), end));
+        let first = first_row(self.txn, self.content, self.epochs.current, start).await?;
+        let mut visible = Visible::new(self.txn, self.content, self.epochs.current, (first, end));
         while let Some((segment, standing)) = visible.next().await? {
             if segment.end() <= start {
                 continue;
