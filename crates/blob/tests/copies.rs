@@ -70,7 +70,13 @@ fn what_a_copy_takes_of_its_source() {
         for (what, request, metadata, tags, has_state) in [
             ("Copy Blob", mode(CopyMode::CopyBlob), "source", 0, true),
             ("own metadata", blob::copy::CopyBlob { metadata: Some(own), ..mode(CopyMode::CopyBlob) }, "own", 0, true),
-            ("tags too", blob::copy::CopyBlob { copy_tags: true, ..mode(CopyMode::CopyBlobFromUrl) }, "source", 1, true),
+            (
+                "tags too",
+                blob::copy::CopyBlob { copy_tags: true, ..mode(CopyMode::CopyBlobFromUrl) },
+                "source",
+                1,
+                true,
+            ),
             ("Put Blob From URL", mode(CopyMode::PutBlobFromUrl), "", 0, false),
         ] {
             world.copy_with("s", None, request).await.unwrap();
@@ -219,7 +225,10 @@ fn a_pending_copy_goes_on_after_a_crash() {
         assert_eq!(pending.iter().map(|copy| copy.blob.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
         for copy in &pending {
             assert_eq!((copy.copied, copy.total), (512, 1024));
-            assert_eq!((copy.url.as_str(), copy.etag.as_deref()), ("http://elsewhere.test/b?sig=secret", Some("\"1\"")));
+            assert_eq!(
+                (copy.url.as_str(), copy.etag.as_deref()),
+                ("http://elsewhere.test/b?sig=secret", Some("\"1\""))
+            );
             bring(&world, copy, 0, &[b'x'; 512]).await.unwrap();
             bring(&world, copy, copy.copied, &[b'y'; 512]).await.unwrap();
             let end = |txn| async move { copy::finish(&txn, copy).await };

@@ -131,8 +131,7 @@ fn sequence_numbers_guard_pages() {
         let equal = |value| SequenceNumberConditions { equal: Some(number(value)), ..Default::default() };
         let data = [b'x'; 512];
         for (sent, outcome) in [(9, "SequenceNumberConditionNotMet"), (10, "ok")] {
-            let written =
-                world.put_pages("p", pages(0, 1), Some(&data), Preconditions::default(), equal(sent)).await;
+            let written = world.put_pages("p", pages(0, 1), Some(&data), Preconditions::default(), equal(sent)).await;
             assert_eq!(name_of(&written), outcome);
         }
         set(SequenceNumberAction::Update(SequenceNumber::MAX)).await.unwrap();

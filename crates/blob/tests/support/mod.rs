@@ -117,6 +117,13 @@ impl World {
         world
     }
 
+    /// One on any engine.
+    pub(crate) async fn on(store: Store) -> Self {
+        let world = Self { engine: MemoryEngine::default(), store };
+        world.create().await.unwrap();
+        world
+    }
+
     /// A new one, with a clock that stands still until it is told.
     pub(crate) async fn with_time() -> (Self, ManualTime) {
         let time = ManualTime::default();
