@@ -212,3 +212,19 @@ fn a_range_of_many_blocks_is_found_wherever_it_is() {
         }
     });
 }
+
+#[test]
+fn a_copy_onto_itself_keeps_its_manifest_when_the_snapshot_goes() {
+    run(async {
+        let world = World::new().await;
+        world.stage("b", "x", b"staged").await.unwrap();
+        world.commit("b", &["ux"]).await.unwrap();
+        let snapshot = world.snapshot("b").await.unwrap();
+        world.copy("b", None, "b").await.unwrap();
+        world.delete_with("b", Some(snapshot), None, blob::Preconditions::default()).await.unwrap();
+        world.sweep().await;
+        assert_eq!(world.get("b").await.unwrap(), b"staged");
+        assert_eq!(world.problems().await, Vec::<String>::new());
+        world.check_empties().await;
+    });
+}

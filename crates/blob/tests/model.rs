@@ -2,7 +2,7 @@
 //! step the blob it was about has the bytes that the map says; in the end everything is compared, the audits find
 //! nothing, and once all is deleted nothing is left.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Every operation against every state of a lease, and against conditions: the tables of the mission, through the domain.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod support;
 

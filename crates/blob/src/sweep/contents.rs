@@ -132,6 +132,8 @@ async fn adopt_some(
         return Ok(());
     }
     txn.delete(key);
+    // A copy onto the blob itself uses the manifest of its source too.
+    content::adopt(txn, record.manifest(), source, user).await?;
     // Some blocks may be of contents that the source itself only used. Their own adoption came before this one, unless
     // others use them: then they stay as they are.
     let older = content::sources(txn, source, SOURCES + 1).await?;
