@@ -2,7 +2,9 @@
 
 use blob::{
     PublicAccess,
-    container::{self, ContainerProperties, CreateContainer, DeleteContainer, GetContainerProperties},
+    container::{
+        self, ContainerPreconditions, ContainerProperties, CreateContainer, DeleteContainer, GetContainerProperties,
+    },
 };
 use concurrency::lease::LeaseProperties;
 use http::{HeaderName, StatusCode, header};
@@ -86,10 +88,11 @@ pub(crate) async fn delete(
             DeleteContainer {
                 account: caller.unit(),
                 name: names::container(request)?,
-                version: caller.version,
-                lease_id: conditions::lease_id(&request.headers)?,
-                if_modified_since: conditions::date(&request.headers, &header::IF_MODIFIED_SINCE, now)?,
-                if_unmodified_since: conditions::date(&request.headers, &header::IF_UNMODIFIED_SINCE, now)?,
+                preconditions: ContainerPreconditions {
+                    version: caller.version,
+                    lease_id: conditions::lease_id(&request.headers)?,
+                    conditions: conditions::conditions(&request.headers, now)?,
+                },
             },
         )
         .await?;

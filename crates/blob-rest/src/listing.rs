@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use blob::{
     Metadata,
     container::ContainerProperties,
-    list::{self, ListBlobs, ListContainers, Listed, Page},
+    list::{self, ListBlobs, ListContainers, Listed, Marker},
     object::BlobProperties,
 };
 use concurrency::lease::LeaseProperties;
@@ -43,7 +43,7 @@ pub(crate) async fn containers(
         xml.close("Container");
     }
     xml.close("Containers");
-    Ok(end(xml, &page))
+    Ok(end(xml, page.next.as_deref()))
 }
 
 fn container(xml: &mut XmlWriter, found: &ContainerProperties, with_metadata: bool) {
@@ -79,12 +79,10 @@ pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Requ
         .authorize(
             &service.store.snapshot(),
             ListBlobs {
-                account: caller.unit(),
-                container: container.clone(),
                 prefix: asked.prefix.to_owned(),
                 delimiter: asked.delimiter.map(str::to_owned),
-                marker: asked.marker()?,
-                limit: asked.limit,
+                marker: asked.marker()?.map(Marker::name),
+                ..ListBlobs::new(caller.unit(), container.clone(), asked.limit)
             },
         )
         .await?;
@@ -111,7 +109,7 @@ pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Requ
         }
     }
     xml.close("Blobs");
-    Ok(end(xml, &page))
+    Ok(end(xml, page.next.as_ref().map(|next| next.name.as_str())))
 }
 
 fn blob(xml: &mut XmlWriter, found: &BlobProperties) {
@@ -128,7 +126,9 @@ fn blob(xml: &mut XmlWriter, found: &BlobProperties) {
     xml.element("Cache-Control", served.cache_control.as_deref().unwrap_or_default());
     xml.element("Content-Disposition", served.content_disposition.as_deref().unwrap_or_default());
     xml.element("BlobType", "BlockBlob");
-    lease(xml, found.lease);
+    if let Some(found) = found.lease {
+        lease(xml, found);
+    }
     xml.element("ServerEncrypted", "false");
     xml.close("Properties");
 }
@@ -202,8 +202,8 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn end<T>(mut xml: XmlWriter, page: &Page<T>) -> Response {
-    let next = page.next.as_ref().map(|name| URL_SAFE_NO_PAD.encode(name));
+fn end(mut xml: XmlWriter, next: Option<&str>) -> Response {
+    let next = next.map(|name| URL_SAFE_NO_PAD.encode(name));
     xml.element("NextMarker", next.as_deref().unwrap_or_default());
     xml.close("EnumerationResults");
     Response::new(StatusCode::OK).xml(xml.finish())
