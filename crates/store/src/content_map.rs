@@ -4,8 +4,8 @@
 //! raised number and the difference of two snapshots is read off the rows.
 //!
 //! **Invariants.** At every epoch the visible rows do not overlap. No row crosses a multiple of [`CELL_BYTES`], so
-//! the row that covers a byte is found within its cell. A chunk of this content is live exactly while a row, of any
-//! epoch, refers to it.
+//! the row that covers a byte is found within its cell. A chunk that was linked for a map is live exactly while a row
+//! refers to it, of any epoch and of any map: a copy of a map is a copy of its rows.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ mod prune;
 mod repack;
 
 pub use diff::{Difference, diff};
-pub use prune::{prune, remove_all};
+pub use prune::{Readers, prune, remove_all};
 pub(crate) use repack::parse_sparse;
 pub use repack::repack;
 
@@ -143,11 +143,6 @@ fn parse_key(key: &[u8]) -> Result<(u64, u64), StoreError> {
     Ok(place)
 }
 
-/// The content that a row of a map belongs to.
-pub(crate) fn owner_of(key: &[u8]) -> Result<ContentId, StoreError> {
-    KeyParser::new(key, Space::Store, MAP)?.number().map(ContentId::new)
-}
-
 /// All rows of a content's map, of every epoch: what an audit looks at.
 #[must_use]
 pub fn all_rows(content: ContentId) -> KeyRange {
@@ -240,15 +235,21 @@ impl<'a> MapWriter<'a> {
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn write(&mut self, offset: u64, slice: Slice) -> Result<(), StoreError> {
+        self.clear(offset, offset + slice.length).await?;
+        self.append(offset, slice);
+        Ok(())
+    }
+
+    /// Puts a slice at `offset` without looking: the caller knows that nothing is visible from there to its end, because
+    /// the content ends there or the place was just cleared.
+    pub fn append(&mut self, offset: u64, slice: Slice) {
         let end = offset + slice.length;
-        self.clear(offset, end).await?;
         let mut place = offset;
         while place < end {
             let piece_end = (cell_start(place) + CELL_BYTES).min(end);
             self.put_row(place, slice.part(place - offset, piece_end - place));
             place = piece_end;
         }
-        Ok(())
     }
 
     /// Makes `start..end` read as zeros.
@@ -300,7 +301,7 @@ impl<'a> MapWriter<'a> {
         guard(self.txn, self.content);
         for (chunk, change) in self.slices {
             // Also without a change: a chunk that came and went in this transaction has no slice, and is freed.
-            content::count_slices(self.txn, chunk, self.content, change).await?;
+            content::count_slices(self.txn, chunk, change).await?;
         }
         Ok(())
     }
