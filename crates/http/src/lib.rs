@@ -7,6 +7,7 @@
 //! Time and fresh ids come from the [`Host`], never from the machine.
 
 mod answer;
+pub mod batch;
 pub mod body;
 pub mod caller;
 pub mod checksum;
@@ -33,6 +34,7 @@ pub mod service_properties;
 mod stall;
 pub mod structured;
 mod target;
+pub mod version;
 pub mod xml;
 
 pub use body::{Body, BodyError};

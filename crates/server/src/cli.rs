@@ -39,6 +39,15 @@ A flag wins over its environment variable, that over the file, and that over the
     Backup(BackupArgs),
     /// Make a data directory out of a backup
     Restore(RestoreArgs),
+    /// Write a self-signed certificate and its key, for development over HTTPS
+    #[command(after_help = "\
+Examples:
+  lazuli cert
+  lazuli serve --tls-cert lazuli-cert.pem --tls-key lazuli-key.pem
+  lazuli cert --name storage.test --days 30 --force
+
+Clients have to be told to trust lazuli-cert.pem; for Python: REQUESTS_CA_BUNDLE=lazuli-cert.pem.")]
+    Cert(CertArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -92,6 +101,25 @@ pub(crate) struct RestoreArgs {
     /// The backup to read; stays as it is
     #[arg(long, value_name = "DIR")]
     pub(crate) from: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct CertArgs {
+    /// Where the certificate goes
+    #[arg(long, value_name = "FILE", default_value = "lazuli-cert.pem")]
+    pub(crate) cert: PathBuf,
+    /// Where the private key goes; only its owner can read it
+    #[arg(long, value_name = "FILE", default_value = "lazuli-key.pem")]
+    pub(crate) key: PathBuf,
+    /// A further host name or address; repeatable. Always in it: localhost, 127.0.0.1, ::1, *.blob.localhost and the like
+    #[arg(long, value_name = "HOST")]
+    pub(crate) name: Vec<String>,
+    /// How long it is valid
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=825))]
+    pub(crate) days: u16,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[cfg(test)]

@@ -32,6 +32,9 @@ pub(crate) struct Config {
     pub(crate) request_log: RequestLog,
     pub(crate) workers: usize,
     pub(crate) max_connections: usize,
+    pub(crate) max_requests: usize,
+    /// Domains behind which accounts are found, in lower case.
+    pub(crate) domains: Vec<String>,
 }
 
 /// The port of each service; zero takes a free one.
@@ -82,8 +85,22 @@ impl Config {
             request_log: settings.request_log.unwrap_or_default(),
             workers: settings.workers.map_or_else(default_workers, usize::from),
             max_connections: settings.max_connections.and_then(|count| count.try_into().ok()).unwrap_or(4096),
+            max_requests: settings.max_requests.and_then(|count| count.try_into().ok()).unwrap_or(4096),
+            domains: settings.domain.iter().map(|name| domain(name)).collect::<Result<_>>()?,
         })
     }
+}
+
+/// A domain without its edges: `.Example.com.` is `example.com`.
+fn domain(name: &str) -> Result<String> {
+    let bare = name.trim_matches('.').to_ascii_lowercase();
+    let labels = bare.split('.').all(|label| {
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    });
+    if !labels {
+        bail!("--domain {name} is no domain name");
+    }
+    Ok(bare)
 }
 
 /// The data directory of the commands that work on one.
@@ -158,6 +175,17 @@ mod tests {
         assert_eq!(config.listen, [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
         assert!(config.accounts[0].is_public() && config.accounts.len() == 1);
         assert_eq!((config.ports.blob, config.admin.1), (10000, 10009));
+    }
+
+    #[test]
+    fn domains_are_names() {
+        let with = |name: &str| resolve(Settings { domain: vec![name.into()], ..Settings::default() }, None);
+        for (name, expected) in [("example.com", "example.com"), (".My-Storage.CORP.", "my-storage.corp")] {
+            assert_eq!(with(name).unwrap().domains, [expected]);
+        }
+        for name in ["", ".", "a..b", "a/b", "http://a", "a:80"] {
+            assert!(with(name).unwrap_err().contains("--domain"), "{name}");
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(arguments),
         Command::Backup(arguments) => commands::backup::run(arguments).map(|()| true),
         Command::Restore(arguments) => commands::restore::run(arguments).map(|()| true),
+        Command::Cert(arguments) => commands::cert::run(&arguments).map(|()| true),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lazuli", &mut script);
