@@ -198,11 +198,7 @@ async fn has_bytes(rows: &impl Read, blob: &Blob) -> Result<(), StoreError> {
 }
 
 async fn exists(rows: &impl Read, key: &[u8], what: &str) -> Result<(), StoreError> {
-    if rows.get(key).await?.is_some() {
-        Ok(())
-    } else {
-        Err(StoreError::corrupt(format!("{what} has no row")))
-    }
+    if rows.get(key).await?.is_some() { Ok(()) } else { Err(StoreError::corrupt(format!("{what} has no row"))) }
 }
 
 fn expect(holds: bool, otherwise: &'static str) -> Result<(), StoreError> {

@@ -77,8 +77,7 @@ pub async fn finish(
     request.confirm(txn).await?;
     let (container, old) = find_to_replace(txn, &request.address).await?;
     let (preconditions, may_overwrite) = (&request.preconditions, request.may_overwrite());
-    let lease =
-        admit_new(preconditions, BlobKind::Block, LeaseUse::Write, old.as_ref(), may_overwrite, txn.now())?;
+    let lease = admit_new(preconditions, BlobKind::Block, LeaseUse::Write, old.as_ref(), may_overwrite, txn.now())?;
     let content = ContentId::new(txn.fresh_id());
     let chunk = body.reference();
     content::link(txn, body, content);
@@ -163,12 +162,7 @@ impl Made {
 }
 
 /// Writes the row of a blob that is created or replaced.
-pub(crate) async fn store_new(
-    txn: &Txn,
-    place: Place<'_>,
-    blob: &Blob,
-    old: Option<&Blob>,
-) -> Result<(), BlobError> {
+pub(crate) async fn store_new(txn: &Txn, place: Place<'_>, blob: &Blob, old: Option<&Blob>) -> Result<(), BlobError> {
     if let Some(old) = old {
         lifecycle::replace(txn, place, old).await?;
     }

@@ -312,10 +312,7 @@ pub(crate) async fn committed(store: &Store, blob: &Blob) -> Result<Vec<(Bytes, 
 }
 
 /// The uncommitted blocks of an upload, by id.
-pub(crate) async fn uncommitted(
-    rows: &impl Read,
-    upload: ContentId,
-) -> Result<Vec<(Bytes, BlockRecord)>, BlobError> {
+pub(crate) async fn uncommitted(rows: &impl Read, upload: ContentId) -> Result<Vec<(Bytes, BlockRecord)>, BlobError> {
     let mut blocks = Vec::new();
     let mut scan = rows.scan(keys::blocks(upload), Direction::Ascending);
     while let Some(row) = scan.next().await? {
@@ -323,4 +320,3 @@ pub(crate) async fn uncommitted(
     }
     Ok(blocks)
 }
-

@@ -164,9 +164,7 @@ impl ContainerPreconditions<'_> {
         let guards = Guards { version: self.version, lease_id: self.lease_id, conditions: self.conditions };
         let resource = Resource::Present { etag: container.etag, last_modified: container.last_modified };
         let target = Guarded { kind: Leasable::Container, resource, lease: container.lease };
-        guards
-            .admit_write(rule, usage, target, now)
-            .map_err(|refusal| BlobError::write(About::Container, refusal))
+        guards.admit_write(rule, usage, target, now).map_err(|refusal| BlobError::write(About::Container, refusal))
     }
 }
 

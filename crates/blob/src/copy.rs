@@ -34,10 +34,8 @@ use crate::{
 
 mod job;
 
-pub use job::{
-    AbortCopy, ForeignSource, PendingCopy, abort, append_piece, begin_foreign, fail, finish, pending,
-};
 pub(crate) use job::step;
+pub use job::{AbortCopy, ForeignSource, PendingCopy, abort, append_piece, begin_foreign, fail, finish, pending};
 
 /// Rows of a map that are copied in the transaction of the request.
 const AT_ONCE: usize = 16 * 1024;
@@ -336,8 +334,7 @@ async fn share(txn: &Txn, source: &Blob, content: ContentId) -> Result<bool, Blo
             let mut from = Some(0);
             while let Some(start) = from {
                 let range = (start, source.length);
-                let (piece, next) =
-                    content_map::read(txn, source.content, source.extra().epoch, range, PIECE).await?;
+                let (piece, next) = content_map::read(txn, source.content, source.extra().epoch, range, PIECE).await?;
                 segments.extend(piece);
                 if segments.len() > AT_ONCE {
                     return Ok(false);

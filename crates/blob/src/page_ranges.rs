@@ -95,8 +95,7 @@ pub async fn list(
         Some(previous) => {
             let old = previous_epoch(rows, request, &found, previous, now).await?;
             let epochs = (old, found.epoch);
-            let (differences, next) =
-                content_map::diff(rows, found.content, epochs, (start, end), limit).await?;
+            let (differences, next) = content_map::diff(rows, found.content, epochs, (start, end), limit).await?;
             let range = |difference: content_map::Difference| PageRange {
                 start: difference.start,
                 end: difference.end,

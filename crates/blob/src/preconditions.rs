@@ -32,12 +32,7 @@ pub struct Preconditions<'a> {
 
 impl Default for Preconditions<'_> {
     fn default() -> Self {
-        Self {
-            version: ServiceVersion::NEWEST,
-            lease_id: None,
-            conditions: Conditions::default(),
-            if_tags: None,
-        }
+        Self { version: ServiceVersion::NEWEST, lease_id: None, conditions: Conditions::default(), if_tags: None }
     }
 }
 

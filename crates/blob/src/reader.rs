@@ -51,7 +51,10 @@ enum Body {
     /// Everything that is wanted of a short map.
     Opened(Vec<(Piece, Box<dyn ChunkSource>)>),
     Manifest(Box<dyn ChunkSource>),
-    Map { content: ContentId, epoch: u64 },
+    Map {
+        content: ContentId,
+        epoch: u64,
+    },
 }
 
 /// A part of a chunk at its place in the blob.
@@ -98,8 +101,7 @@ pub async fn open(
         }
         Holdings::Map => {
             let (content, wanted) = (found.content, (range.start, reader.end));
-            let (segments, more) =
-                content_map::read(snapshot, content, found.epoch, wanted, OPENED_AT_ONCE).await?;
+            let (segments, more) = content_map::read(snapshot, content, found.epoch, wanted, OPENED_AT_ONCE).await?;
             if more.is_none() {
                 let mut opened = Vec::with_capacity(segments.len());
                 for segment in segments {
@@ -138,7 +140,8 @@ async fn keep_epoch(store: &Store, found: &FoundBlob) -> Result<bool, BlobError>
         .transact(Scope::unit(*container).reclaims(), |txn| async move {
             let row = txn.get(&found.row).await?;
             let Some(mut blob) = row.map(|row| Blob::decode(&row)).transpose()? else { return Ok(false) };
-            if blob.content != found.content || blob.etag != found.properties.etag || blob.extra().epoch != found.epoch {
+            if blob.content != found.content || blob.etag != found.properties.etag || blob.extra().epoch != found.epoch
+            {
                 return Ok(false);
             }
             let extra = blob.extra_mut();
@@ -259,8 +262,7 @@ impl BlobReader {
             }
             Body::Map { content, epoch } => {
                 let range = (offset, self.end);
-                let (segments, _) =
-                    content_map::read(&self.store.snapshot(), *content, *epoch, range, WINDOW).await?;
+                let (segments, _) = content_map::read(&self.store.snapshot(), *content, *epoch, range, WINDOW).await?;
                 segments.iter().map(Piece::of).collect()
             }
             Body::Nothing | Body::Chunk | Body::Opened(_) => VecDeque::new(),

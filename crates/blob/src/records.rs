@@ -13,7 +13,9 @@ mod jobs;
 
 pub(crate) use blob::{Blob, CopyProgress, Extra, Rehydration, Tier};
 pub use blob::{BlobKind, CopyState, CopyStatus, RehydratePriority};
-pub(crate) use jobs::{AdoptionRecord, BlockRecord, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord, Upload};
+pub(crate) use jobs::{
+    AdoptionRecord, BlockRecord, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord, Upload,
+};
 
 const CONTAINER_FORMAT: u8 = 2;
 

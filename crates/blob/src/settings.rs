@@ -81,9 +81,10 @@ pub async fn set_properties(
             // What a shorter length once cut off must be gone before the blob grows over it.
             Step::TrimFirst(container) => {
                 store
-                    .transact(scope(), |txn| async move {
-                        page_blob::trim(&txn, request.address.place(container)).await
-                    })
+                    .transact(
+                        scope(),
+                        |txn| async move { page_blob::trim(&txn, request.address.place(container)).await },
+                    )
                     .await?;
             }
         }
@@ -107,8 +108,7 @@ async fn set_properties_in(txn: &Txn, request: &Authorized<SetProperties<'_>>) -
     }
     if let Some(action) = request.sequence_number {
         let next = action.apply(blob.sequence_number());
-        blob.extra_mut().sequence_number =
-            next.map_err(|_| BlobError::SequenceNumberIncrementTooLarge)?.value();
+        blob.extra_mut().sequence_number = next.map_err(|_| BlobError::SequenceNumberIncrementTooLarge)?.value();
     }
     if let Some(length) = request.length {
         page_blob::check_length(length)?;

@@ -115,12 +115,7 @@ pub(crate) fn ask_to_prune(txn: &Txn, place: Place<'_>, content: ContentId) -> R
 }
 
 /// Puts down that `user` takes over what it needs of `source`.
-pub(crate) fn ask_to_adopt(
-    txn: &Txn,
-    user: ContentId,
-    source: ContentId,
-    holdings: Holdings,
-) -> Result<(), BlobError> {
+pub(crate) fn ask_to_adopt(txn: &Txn, user: ContentId, source: ContentId, holdings: Holdings) -> Result<(), BlobError> {
     if let Holdings::Manifest { manifest, .. } = holdings {
         txn.put(keys::adoption(user, source), AdoptionRecord::new(manifest, 0).encode()?);
     }

@@ -214,12 +214,7 @@ async fn running(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<(CopyJob,
 ///
 /// # Errors
 /// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
-pub async fn append_piece(
-    txn: &Txn,
-    copy: &PendingCopy,
-    offset: u64,
-    piece: &PendingChunk,
-) -> Result<(), BlobError> {
+pub async fn append_piece(txn: &Txn, copy: &PendingCopy, offset: u64, piece: &PendingChunk) -> Result<(), BlobError> {
     let place = copy.place();
     let (mut job, mut blob) = running(txn, place, &copy.copy_id).await?;
     let (staged, chunk) = (ContentId::new(job.staged), piece.reference());

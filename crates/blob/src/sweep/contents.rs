@@ -103,9 +103,7 @@ pub(super) async fn adopt(store: &Store) -> Result<bool, BlobError> {
             Err(error) => return Err(error.into()),
         };
         let record = &record;
-        store
-            .transact(scope(), |txn| async move { adopt_some(&txn, (user, source), record, blocks).await })
-            .await?;
+        store.transact(scope(), |txn| async move { adopt_some(&txn, (user, source), record, blocks).await }).await?;
         more = true;
     }
     Ok(more)

@@ -1,10 +1,11 @@
 //! `lazuli check`: verify everything, say what was found, for people or as JSON.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
-use store_embedded::CheckReport;
+use store::Store;
+use store_embedded::{CheckReport, EmbeddedEngine};
 
 use crate::{
     cli::CheckArgs,
@@ -34,12 +35,17 @@ pub(crate) fn run(arguments: CheckArgs) -> Result<bool> {
 }
 
 fn check(data_dir: &Path) -> Result<CheckReport> {
-    let engine = engine::open_existing(data_dir).map_err(|error| error.explained(data_dir))?;
+    let engine = Arc::new(engine::open_existing(data_dir).map_err(|error| error.explained(data_dir))?);
     let runtime = tokio::runtime::Builder::new_current_thread().build().context("cannot start")?;
     let mut bar = Bar::new("checking");
     let total = engine.metrics().live_chunk_bytes;
-    let report = runtime.block_on(engine.check(|progress| bar.show(progress.rows, progress.chunk_bytes, total)))?;
+    let mut report = runtime.block_on(engine.check(|progress| bar.show(progress.rows, progress.chunk_bytes, total)))?;
     bar.end();
+    // The engine knows chunks and the rows that own them; what the rows of a service mean, only the service knows.
+    let rows = Store::new(Arc::<EmbeddedEngine>::clone(&engine)).snapshot();
+    let audit = runtime.block_on(blob::audit::audit(&rows))?;
+    report.problems.extend(audit.problems.into_iter().map(|problem| format!("blob service: {problem}")));
+    drop(rows);
     engine.close()?;
     Ok(report)
 }
