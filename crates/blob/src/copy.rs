@@ -32,8 +32,10 @@ use crate::{
     tier::{self, AccessTier},
 };
 
+mod fetched;
 mod job;
 
+pub use fetched::put_fetched;
 pub(crate) use job::step;
 pub use job::{AbortCopy, ForeignSource, PendingCopy, abort, append_piece, begin_foreign, fail, finish, pending};
 

@@ -23,6 +23,7 @@ pub mod limits;
 mod load;
 pub mod md5;
 pub mod metadata;
+pub mod outgoing;
 mod panics;
 pub mod percent;
 mod query;

@@ -62,3 +62,9 @@ pub fn to_headers(mut response: Response, metadata: &Metadata) -> Response {
     }
     response
 }
+
+/// True when a request has metadata.
+#[must_use]
+pub fn is_sent(sent: &Headers) -> bool {
+    sent.iter().any(|(name, _)| name.starts_with(PREFIX))
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use access::{AccountKey, Accounts, bearer::Bearer};
 use anyhow::{Result, bail};
-use blob_rest::BlobService;
+use blob_rest::{BlobService, Copies};
 use queue_rest::QueueService;
 use rest::Service;
 use store::Store;
@@ -18,7 +18,14 @@ use crate::{
 };
 
 /// Makes a service on an open store.
-pub(crate) type Build = fn(&Store, &Arc<Accounts>) -> Arc<dyn Service>;
+pub(crate) type Build = fn(&Parts<'_>) -> Arc<dyn Service>;
+
+/// What services are made of.
+pub(crate) struct Parts<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) accounts: &'a Arc<Accounts>,
+    pub(crate) copies: &'a Arc<Copies>,
+}
 
 /// A service port.
 pub(crate) struct Slot {
@@ -43,16 +50,16 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
     ]
 }
 
-fn blob(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
-    Arc::new(BlobService::new(store.clone(), Arc::clone(accounts)))
+fn blob(parts: &Parts<'_>) -> Arc<dyn Service> {
+    Arc::new(BlobService::new(parts.store.clone(), Arc::clone(parts.accounts), Arc::clone(parts.copies)))
 }
 
-fn queue(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
-    Arc::new(QueueService::new(store.clone(), Arc::clone(accounts), randomness::bits))
+fn queue(parts: &Parts<'_>) -> Arc<dyn Service> {
+    Arc::new(QueueService::new(parts.store.clone(), Arc::clone(parts.accounts), randomness::bits))
 }
 
-fn table(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
-    Arc::new(TableService::new(store.clone(), Arc::clone(accounts)))
+fn table(parts: &Parts<'_>) -> Arc<dyn Service> {
+    Arc::new(TableService::new(parts.store.clone(), Arc::clone(parts.accounts)))
 }
 
 /// The configured accounts and the stored ones, each with its unit in the store.

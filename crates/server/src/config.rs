@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     accounts::Account,
     files,
-    settings::{Durability, LogFormat, LogLevel, RequestLog, Settings},
+    settings::{CopySources, Durability, LogFormat, LogLevel, RequestLog, Settings},
 };
 
 /// Where the data lives when nobody says otherwise.
@@ -34,6 +34,7 @@ pub(crate) struct Config {
     pub(crate) log: LogFormat,
     pub(crate) log_level: LogLevel,
     pub(crate) request_log: RequestLog,
+    pub(crate) copy_sources: CopySources,
     pub(crate) workers: usize,
     pub(crate) max_connections: usize,
     pub(crate) max_requests: usize,
@@ -112,6 +113,7 @@ impl Config {
             log: settings.log.unwrap_or_default(),
             log_level: settings.log_level.unwrap_or_default(),
             request_log: settings.request_log.unwrap_or_default(),
+            copy_sources: settings.copy_sources.unwrap_or_default(),
             workers: settings.workers.map_or_else(default_workers, usize::from),
             max_connections: settings.max_connections.and_then(|count| count.try_into().ok()).unwrap_or(4096),
             max_requests: settings.max_requests.and_then(|count| count.try_into().ok()).unwrap_or(4096),

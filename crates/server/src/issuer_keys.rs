@@ -8,7 +8,7 @@ use access::bearer::Bearer;
 use anyhow::{Context as _, Result};
 use rest::Shutdown;
 
-use crate::{fetch, files};
+use crate::{files, outgoing};
 
 /// Between two readings of a file, which costs nothing.
 const FILE_PACE: Duration = Duration::from_secs(60);
@@ -34,7 +34,7 @@ impl Source {
     pub(crate) async fn load(&self, bearer: &Bearer) -> Result<()> {
         let (text, shown) = match self {
             Self::File(path) => (files::read_text(path), path.display().to_string()),
-            Self::Url(url) => (fetch::text(url).await, url.clone()),
+            Self::Url(url) => (outgoing::document(url).await, url.clone()),
         };
         let text = text.with_context(|| format!("cannot read the keys of the issuers from {shown}"))?;
         let count = bearer.set_keys(&text).with_context(|| shown.clone())?;

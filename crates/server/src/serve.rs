@@ -4,8 +4,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use access::{Accounts, bearer::Bearer};
+use access::bearer::Bearer;
 use anyhow::{Context as _, Result};
+use blob_rest::Copies;
 use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
     net::TcpListener,
@@ -17,7 +18,7 @@ use crate::{
     admin::Admin,
     banner::{self, Endpoint},
     cli::ServeArgs,
-    compose,
+    compose::{self, Parts},
     config::Config,
     engine::{self, Opened},
     files::AdminNote,
@@ -26,6 +27,7 @@ use crate::{
     listen::{self, Bound, BoundService},
     logging,
     metrics::Metrics,
+    outgoing::Client,
     randomness::{self, RequestIds},
     settings::Durability,
     tls::Tls,
@@ -86,9 +88,12 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
         tracing::warn!("bearer tokens are accepted without looking at their signatures");
     }
     let accounts = compose::accounts(&opened.store, config, &bearer).await?;
+    let client = Arc::new(Client::new(config.copy_sources));
+    let copies = Arc::new(Copies::new(client, config.domains.clone()));
+    let parts = Parts { store: &opened.store, accounts: &accounts, copies: &copies };
     for service in services {
         let handshake = tls.clone().map(|tls| -> Arc<dyn Handshake> { tls });
-        endpoints.push(ports.open_service(service, config, opened, &accounts, handshake.as_ref())?);
+        endpoints.push(ports.open_service(service, config, &parts, handshake.as_ref())?);
     }
     if let Some(tls) = tls {
         ports.tasks.spawn(renew(tls, signal(SignalKind::hangup())?, shutdown.clone()));
@@ -107,6 +112,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
         accounts: Arc::clone(&accounts),
     };
     ports.open(admin, None, Arc::new(service), limits);
+    ports.tasks.spawn(Arc::clone(&copies).run(opened.store.clone(), shutdown.clone()));
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
     banner::print(config, &endpoints, &closed, admin_address);
 
@@ -148,12 +154,11 @@ impl Ports {
         &mut self,
         bound: BoundService,
         config: &Config,
-        opened: &Opened,
-        accounts: &Arc<Accounts>,
+        parts: &Parts<'_>,
         tls: Option<&Arc<dyn Handshake>>,
     ) -> Result<Endpoint> {
         let limits = Limits { connections: config.max_connections, requests: config.max_requests, ..Limits::default() };
-        let service = (bound.build)(&opened.store, accounts);
+        let service = (bound.build)(parts);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {
             self.open(listener, tls.cloned(), Arc::clone(&service), limits);

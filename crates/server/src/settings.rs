@@ -84,6 +84,9 @@ settings! {
     tls_cert: Option<PathBuf>, "tls-cert", "LAZULI_TLS_CERT", "FILE";
     /// Private key of the certificate in PEM
     tls_key: Option<PathBuf>, "tls-key", "LAZULI_TLS_KEY", "FILE";
+    /// From where blobs may be copied besides this server: from public addresses, also from internal ones (any), or from
+    /// nowhere (none) [default: public]
+    copy_sources: Option<CopySources>, "copy-sources", "LAZULI_COPY_SOURCES", "WHICH";
     /// Form of the log on standard error [default: text]
     log: Option<LogFormat>, "log", "LAZULI_LOG", "FORMAT";
     /// Least severe events that are logged [default: info]
@@ -119,6 +122,16 @@ impl Durability {
             Self::Memory => "memory",
         }
     }
+}
+
+/// From where blobs may be copied besides this server.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CopySources {
+    #[default]
+    Public,
+    Any,
+    None,
 }
 
 /// The form of the log.

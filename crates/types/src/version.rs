@@ -83,6 +83,8 @@ switches! {
     JsonTables: 2013 - 8 - 15;
     /// CORS rules.
     Cors: 2013 - 8 - 15;
+    /// Listings name the endpoint once, instead of the address of every entry.
+    EndpointsInListings: 2013 - 8 - 15;
     /// 412 for the lease id of a blob that does not exist.
     LeaseIdOnAbsentBlob: 2013 - 8 - 15;
     /// Append blobs.
@@ -113,6 +115,8 @@ switches! {
     ShareLeases: 2020 - 2 - 10;
     /// Put Blob From URL.
     PutBlobFromUrl: 2020 - 4 - 8;
+    /// Find Blobs by Tags tells names and values of tags.
+    TagsOfFoundBlobs: 2020 - 4 - 8;
     /// Immutability of versions of blobs.
     BlobImmutability: 2020 - 6 - 12;
     /// Names that XML cannot carry are encoded in listings.
@@ -121,6 +125,8 @@ switches! {
     RenameFiles: 2021 - 4 - 10;
     /// The SMB headers of files are optional.
     OptionalSmbHeaders: 2021 - 6 - 8;
+    /// Get Page Ranges in pages.
+    PagedPageRanges: 2021 - 6 - 8;
     /// Append Block of 100 MiB.
     LargeAppends: 2022 - 11 - 2;
     /// NFS properties and hard links over REST.
