@@ -61,14 +61,14 @@ def test_preflight(server, service):
     assert ask(server, "OPTIONS", **asked).status == 403
     service.set_service_properties(cors=[
         CorsRule(["http://app"], ["PUT", "GET"], allowed_headers=["x-ms-*"], max_age_in_seconds=77)])
-    answer = ask(server, "OPTIONS", "/c/b", Access_Control_Request_Headers="x-ms-date, x-ms-version", **asked)
+    answer = ask(server, "OPTIONS", "/container/b", Access_Control_Request_Headers="x-ms-date, x-ms-version", **asked)
     assert answer.status == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "http://app"
     assert answer.headers["Access-Control-Allow-Credentials"] == "true"
     assert answer.headers["Access-Control-Allow-Methods"] == "PUT"
     assert answer.headers["Access-Control-Allow-Headers"] == "x-ms-date, x-ms-version"
     assert answer.headers["Access-Control-Max-Age"] == "77"
-    refused = ask(server, "OPTIONS", "/c/b", Access_Control_Request_Headers="cookie", **asked)
+    refused = ask(server, "OPTIONS", "/container/b", Access_Control_Request_Headers="cookie", **asked)
     assert refused.status == 403 and refused.headers["x-ms-error-code"] == "CorsPreflightFailure"
     assert ask(server, "OPTIONS", Origin="http://app").status == 400
     assert ask(server, "OPTIONS", Access_Control_Request_Method="PUT").status == 400
@@ -78,13 +78,13 @@ def test_actual_requests_are_marked_never_refused(server, service):
     service.set_service_properties(cors=[
         CorsRule(["http://app"], ["GET"], exposed_headers=["x-ms-request-id", "x-ms-err*"]),
         CorsRule(["*"], ["HEAD"])])
-    answer = ask(server, "GET", "/c/b", Origin="http://app")
+    answer = ask(server, "GET", "/container/b", Origin="http://app")
     assert answer.status in (401, 403, 404)
     assert answer.headers["Access-Control-Allow-Origin"] == "http://app"
     assert "x-ms-request-id" in answer.headers["Access-Control-Expose-Headers"]
     assert answer.headers["Vary"] == "Origin"
-    anybody = ask(server, "HEAD", "/c/b", Origin="http://other")
+    anybody = ask(server, "HEAD", "/container/b", Origin="http://other")
     assert anybody.headers["Access-Control-Allow-Origin"] == "*" and "Vary" not in anybody.headers
-    stranger = ask(server, "GET", "/c/b", Origin="http://other")
+    stranger = ask(server, "GET", "/container/b", Origin="http://other")
     assert "Access-Control-Allow-Origin" not in stranger.headers and stranger.headers["Vary"] == "Origin"
-    assert "Vary" not in ask(server, "GET", "/c/b").headers
+    assert "Vary" not in ask(server, "GET", "/container/b").headers
