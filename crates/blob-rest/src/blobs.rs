@@ -230,11 +230,14 @@ fn delete_snapshots(sent: &Headers) -> Result<Option<DeleteSnapshots>, ServiceEr
 mod tests {
     use super::*;
 
+    type Lines<'a> = &'a [(&'a str, &'a str)];
+    type Asked = Result<Option<(bool, bool)>, ErrorCode>;
+
     #[test]
     fn checksums_of_ranges() {
         const MIB: u64 = 1024 * 1024;
         let (md5, crc64) = ("x-ms-range-get-content-md5", "x-ms-range-get-content-crc64");
-        let table: [(&[(&str, &str)], bool, u64, Result<Option<(bool, bool)>, ErrorCode>); 9] = [
+        let table: [(Lines<'_>, bool, u64, Asked); 9] = [
             (&[], false, 1, Ok(None)),
             (&[(md5, "false")], false, 1, Ok(None)),
             (&[(md5, "true")], true, 4 * MIB, Ok(Some((true, false)))),

@@ -158,6 +158,8 @@ fn single<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<&'a str>, S
 mod tests {
     use super::*;
 
+    type Lines<'a> = &'a [(&'a str, &'a str)];
+
     fn sent(lines: &[(&str, &str)]) -> Headers {
         lines.iter().copied().collect()
     }
@@ -166,7 +168,7 @@ mod tests {
     fn headers_that_are_no_conditions_are_refused() {
         let now = Timestamp::from_seconds(1_000_000_000);
         let date = "Sun, 09 Sep 2001 01:46:40 GMT";
-        let table: [(&[(&str, &str)], Result<(), ErrorCode>); 8] = [
+        let table: [(Lines<'_>, Result<(), ErrorCode>); 8] = [
             (&[], Ok(())),
             (&[("if-match", "\"0x1\""), ("if-unmodified-since", date)], Ok(())),
             (&[("if-modified-since", "yesterday")], Err(ErrorCode::InvalidHeaderValue)),

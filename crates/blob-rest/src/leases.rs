@@ -128,6 +128,8 @@ mod tests {
 
     use super::*;
 
+    type Lines<'a> = &'a [(&'a str, &'a str)];
+
     const A: &str = "00000000-0000-0000-0000-00000000000a";
     const B: &str = "{00000000-0000-0000-0000-00000000000B}";
 
@@ -139,7 +141,7 @@ mod tests {
             fresh,
             duration: LeaseDuration::from_seconds(seconds).unwrap(),
         };
-        let table: [(&[(&str, &str)], Result<LeaseOperation, ErrorCode>); 18] = [
+        let table: [(Lines<'_>, Result<LeaseOperation, ErrorCode>); 18] = [
             (&[], Err(ErrorCode::MissingRequiredHeader)),
             (&[("action", "steal")], Err(ErrorCode::InvalidHeaderValue)),
             (&[("action", "acquire")], Err(ErrorCode::MissingRequiredHeader)),

@@ -106,9 +106,12 @@ mod tests {
 
     use super::*;
 
+    type Lines<'a> = &'a [(&'a str, &'a str)];
+    type Pages = Result<(u64, u64), ErrorCode>;
+
     #[test]
     fn writes_are_of_whole_pages() {
-        let table: [(&[(&str, &str)], Result<(u64, u64), ErrorCode>); 8] = [
+        let table: [(Lines<'_>, Pages); 8] = [
             (&[], Err(ErrorCode::MissingRequiredHeader)),
             (&[("range", "bytes=0-511")], Ok((0, 512))),
             (&[("x-ms-range", "bytes=512-1535"), ("range", "bytes=0-511")], Ok((512, 1536))),

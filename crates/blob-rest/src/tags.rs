@@ -105,6 +105,8 @@ pub(crate) fn from_header(sent: &Headers) -> Result<Tags, ServiceError> {
 mod tests {
     use super::*;
 
+    type Lines<'a> = &'a [(&'a str, &'a str)];
+
     #[test]
     fn documents_of_tags() {
         let pairs = |pairs: &[(&str, &str)]| -> Tags {
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn tags_in_a_header() {
-        let table: [(&str, Option<&[(&str, &str)]>); 6] = [
+        let table: [(&str, Option<Lines<'_>>); 6] = [
             ("a=b&c=d%20e", Some(&[("a", "b"), ("c", "d e")])),
             ("a=b+c", Some(&[("a", "b c")])),
             ("a%2B=%3D", Some(&[("a+", "=")])),
