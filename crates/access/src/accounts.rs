@@ -94,11 +94,8 @@ impl Accounts {
             by_name.insert(text, Arc::new(Account { name, unit, keys, origin: Origin::Configured }));
         }
         let served = Served { by_name: Arc::new(by_name), at: None };
-        let accounts = Self {
-            served: Arc::new(RwLock::new(served)),
-            bearer: Arc::new(Bearer::disabled()),
-            public_access: true,
-        };
+        let accounts =
+            Self { served: Arc::new(RwLock::new(served)), bearer: Arc::new(Bearer::disabled()), public_access: true };
         accounts.reload(store).await?;
         Ok(accounts)
     }

@@ -33,7 +33,8 @@ async fn get(url: &str) -> io::Result<String> {
     };
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let stream = TcpStream::connect((host, port)).await?;
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {authority}\r\naccept: application/json\r\nconnection: close\r\n\r\n");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nhost: {authority}\r\naccept: application/json\r\nconnection: close\r\n\r\n");
     if secure {
         let name = ServerName::try_from(host.to_owned()).map_err(|_| invalid("its host is none"))?;
         exchange(connector()?.connect(name, stream).await?, &request).await

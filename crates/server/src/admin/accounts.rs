@@ -22,8 +22,8 @@ pub(super) async fn answer(
         return Ok(done(list(accounts)));
     }
     let Some(text) = request.target.query.get("name") else { return Err(ServiceError::missing_query("name")) };
-    let name = AccountName::parse(text)
-        .map_err(|error| ServiceError::invalid_query("name", text, &error.to_string()))?;
+    let name =
+        AccountName::parse(text).map_err(|error| ServiceError::invalid_query("name", text, &error.to_string()))?;
     let changed = match (&request.method, of_keys) {
         (&Method::GET, true) => return keys(accounts, &name).map(done),
         (&Method::POST, false) => {
@@ -83,9 +83,10 @@ fn refused(error: &AccountChangeError) -> ServiceError {
     let code = match error {
         AccountChangeError::Exists(_) => ErrorCode::AccountAlreadyExists,
         AccountChangeError::NotFound(_) => ErrorCode::ResourceNotFound,
-        AccountChangeError::Configured(_) | AccountChangeError::Keys | AccountChangeError::PublicKey | AccountChangeError::TooMany => {
-            ErrorCode::InvalidInput
-        }
+        AccountChangeError::Configured(_)
+        | AccountChangeError::Keys
+        | AccountChangeError::PublicKey
+        | AccountChangeError::TooMany => ErrorCode::InvalidInput,
         AccountChangeError::Store(error) => return ServiceError::from_store(error),
     };
     ServiceError::new(code, format!("{error}."))

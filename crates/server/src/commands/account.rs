@@ -46,7 +46,9 @@ pub(crate) fn run(command: AccountCommand) -> Result<()> {
         }
         AccountCommand::Remove { place, name } => {
             apply(&place, false, &Change::Remove(parse(&name)?))?;
-            output::print(&format!("the account {name} is removed; its data stays and comes back with `account add`\n"));
+            output::print(&format!(
+                "the account {name} is removed; its data stays and comes back with `account add`\n"
+            ));
         }
         AccountCommand::RotateKey { place, name, number, key } => {
             let key = key.as_deref().map_or_else(randomness::account_key, parse_key)?;

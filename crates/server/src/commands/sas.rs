@@ -13,7 +13,7 @@ use store::clock::{ServerClock, SystemTime};
 use types::{ServiceVersion, Timestamp};
 
 use crate::{
-    cli::{SasArgs, SasResource},
+    cli::{Place, SasArgs, SasResource},
     commands::account,
     output,
 };
@@ -22,7 +22,10 @@ pub(crate) fn run(arguments: SasArgs) -> Result<()> {
     let name = arguments.account.as_deref().unwrap_or(DEVELOPMENT_ACCOUNT);
     let key = match &arguments.account_key {
         Some(text) => account::parse_key(text)?,
-        None => account::first_key(&arguments.place, name)?,
+        None => {
+            let place = Place { data_dir: arguments.data_dir.clone(), config: arguments.config.clone() };
+            account::first_key(&place, name)?
+        }
     };
     let now = ServerClock::new(SystemTime::default(), Timestamp::EPOCH).now();
     let version = ServiceVersion::NEWEST.to_string();
@@ -112,7 +115,8 @@ fn moment(text: &str, now: Timestamp) -> Result<String> {
     if instant::parse(text).is_some() {
         return Ok(text.to_owned());
     }
-    let wrong = || format!("{text:?} is neither a time such as 2026-11-15T08:00:00Z nor a duration such as 30m, 2h, 7d");
+    let wrong =
+        || format!("{text:?} is neither a time such as 2026-11-15T08:00:00Z nor a duration such as 30m, 2h, 7d");
     let unit = match text.chars().next_back() {
         Some('m') => 60,
         Some('h') => 3600,
