@@ -1,3 +1,5 @@
+//! Signatures of the official libraries and of the documentation: what is accepted, and that nothing changed is.
+
 use std::{net::IpAddr, sync::Arc};
 
 use proptest::prelude::*;
