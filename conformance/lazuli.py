@@ -39,7 +39,7 @@ class Server:
             stdout=subprocess.PIPE, stderr=None, text=True,
         )
         for line in self.process.stdout:
-            for service, port in re.findall(r"(\w+)Endpoint=http://127\.0\.0\.1:(\d+)/", line):
+            for service, port in re.findall(r"(\w+)Endpoint=https?://127\.0\.0\.1:(\d+)/", line):
                 self.ports[service] = int(port)
             if line.startswith("Ready"):
                 break

@@ -2,6 +2,7 @@
 
 import datetime
 import http.client
+import ipaddress
 import json
 import threading
 import time
@@ -11,11 +12,13 @@ import uuid
 import jwt
 import pytest
 from azure.core.credentials import AccessToken
-from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ResourceNotFoundError
+from azure.core.exceptions import HttpResponseError
 from azure.storage.blob import (
     AccessPolicy, BlobClient, BlobServiceClient, ContainerClient, generate_account_sas, generate_blob_sas,
     generate_container_sas,
 )
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from lazuli import ACCOUNT, KEY, Server, run
@@ -301,11 +304,6 @@ def test_policies_have_limits(container):
 
 # -- bearer tokens
 
-def with_token(server, credential):
-    # The SDK sends tokens over http only when it is told to.
-    return BlobServiceClient(server.blob_url, credential=credential, retry_total=0, _enforce_https=False)
-
-
 def by_token(server, token, path, method="GET", headers=(), body=None):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     headers = {"authorization": f"Bearer {token}", "x-ms-version": "2021-12-02"} | dict(headers)
@@ -412,6 +410,47 @@ def test_a_delegation_key_needs_a_token_with_the_right_to_it(server, service, is
     refused(lambda: service.get_user_delegation_key(later(minutes=-5), later()), 403, "AuthorizationFailure")
 
 
+@pytest.fixture(scope="module")
+def secure(issuer, tmp_path_factory):
+    """A server with TLS: the SDK sends tokens over nothing else."""
+    directory = tmp_path_factory.mktemp("tls")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "lazuli test")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), later(hours=-1), later())
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    certificate = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False).sign(key, hashes.SHA256())
+    (directory / "cert.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (directory / "key.pem").write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    (directory / "jwks.json").write_text(issuer.jwks())
+    running = Server("--bearer-issuer", ISSUER, "--bearer-keys", directory / "jwks.json",
+                     "--tls-cert", directory / "cert.pem", "--tls-key", directory / "key.pem").start()
+    running.certificate = str(directory / "cert.pem")
+    yield running
+    assert running.stop() == 0
+    running.remove()
+
+
+def test_the_sdk_works_with_tokens_and_delegation_over_https(secure, issuer):
+    url = f"https://127.0.0.1:{secure.port}/{ACCOUNT}"
+    service = BlobServiceClient(url, credential=issuer.credential(CONTRIBUTOR), connection_verify=secure.certificate,
+                                retry_total=0)
+    container = service.create_container("tokens")
+    container.upload_blob("a", b"content")
+    key = service.get_user_delegation_key(later(minutes=-5), later())
+    sas = generate_container_sas(ACCOUNT, "tokens", user_delegation_key=key, permission="rl", expiry=later(),
+                                 protocol="https")
+    client = ContainerClient(url, "tokens", credential=sas, connection_verify=secure.certificate, retry_total=0)
+    assert [blob.name for blob in client.list_blobs()] == ["a"]
+    assert client.download_blob("a").readall() == b"content"
+    refused(lambda: client.upload_blob("b", b""), 403, "AuthorizationPermissionMismatch")
+    reader = BlobServiceClient(url, credential=issuer.credential(READER), connection_verify=secure.certificate,
+                               retry_total=0)
+    refused(lambda: reader.create_container("more"), 403, "AuthorizationPermissionMismatch")
+    refused(lambda: container.set_container_access_policy({}), 403, "AuthorizationPermissionMismatch")
+    service.delete_container("tokens")
+
+
 # -- no credential
 
 def test_anonymous_reads_are_what_the_container_allows(server, service, container):
@@ -474,14 +513,14 @@ def test_accounts_change_while_serving(server):
         url = server.blob_url.replace(ACCOUNT, "mine")
         return BlobServiceClient(url, credential={"account_name": "mine", "account_key": key}, retry_total=0)
 
-    client(first).create_container("c")
-    assert [found.name for found in client(second).list_containers()] == ["c"]
+    client(first).create_container("boxes")
+    assert [found.name for found in client(second).list_containers()] == ["boxes"]
     fresh = command("rotate-key", "mine", "--number", "1").stdout.splitlines()[1]
     refused(lambda: list(client(first).list_containers()), 403, "AuthenticationFailed")
-    assert [found.name for found in client(fresh).list_containers()] == ["c"]
+    assert [found.name for found in client(fresh).list_containers()] == ["boxes"]
     assert command("keys", "mine").stdout.splitlines() == [fresh, second]
 
-    sas = run("sas", "container", "c", "--account", "mine", "--permissions", "l", "--expiry", "1h", "--data-dir",
+    sas = run("sas", "container", "boxes", "--account", "mine", "--permissions", "l", "--expiry", "1h", "--data-dir",
               server.data, "--url", server.blob_url.replace(ACCOUNT, "mine")).stdout.strip()
     assert list(ContainerClient.from_container_url(sas).list_blobs()) == []
     command("rotate-key", "mine", "--number", "1")
@@ -491,5 +530,5 @@ def test_accounts_change_while_serving(server):
     refused(lambda: list(client(second).list_containers()), 403, "AuthenticationFailed")
     assert command("remove", ACCOUNT).returncode == 1, "it is configured"
     command("add", "mine", "--key", second)
-    assert [found.name for found in client(second).list_containers()] == ["c"], "the data was kept"
+    assert [found.name for found in client(second).list_containers()] == ["boxes"], "the data was kept"
     command("remove", "mine")

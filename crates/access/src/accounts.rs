@@ -369,7 +369,7 @@ mod tests {
         assert!(matches!(accounts.add(&store, &name("fixed"), &[key(1)]).await, Err(Exists(_))));
         assert!(matches!(accounts.add(&store, &name("other"), &[]).await, Err(Keys)));
         let public = AccountKey::parse(DEVELOPMENT_KEY).unwrap();
-        assert!(matches!(accounts.add(&store, &name("other"), &[public.clone()]).await, Err(PublicKey)));
+        assert!(matches!(accounts.add(&store, &name("other"), std::slice::from_ref(&public)).await, Err(PublicKey)));
         assert!(matches!(accounts.rotate_key(&store, &name("mine"), 1, &public).await, Err(PublicKey)));
         assert!(matches!(accounts.remove(&store, &name("fixed")).await, Err(Configured(_))));
         assert!(matches!(accounts.remove(&store, &name("other")).await, Err(NotFound(_))));

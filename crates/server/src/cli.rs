@@ -218,8 +218,12 @@ pub(crate) struct SasArgs {
     /// Its key in Base64 [default: the one of the data directory]
     #[arg(long, value_name = "KEY", env = "LAZULI_ACCOUNT_KEY", hide_env_values = true, global = true)]
     pub(crate) account_key: Option<String>,
-    #[command(flatten)]
-    pub(crate) place: Place,
+    /// The data directory [default: ./lazuli-data]
+    #[arg(long, env = "LAZULI_DATA_DIR", value_name = "DIR", global = true)]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// TOML file that may name it
+    #[arg(long, env = "LAZULI_CONFIG", value_name = "FILE", global = true)]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Subcommand, Debug)]

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use access::{AccountKey, Accounts, bearer::Bearer};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use blob_rest::{BlobService, Copies};
 use queue_rest::QueueService;
 use rest::Service;
@@ -73,10 +73,15 @@ pub(crate) async fn accounts(store: &Store, config: &Config, bearer: &Arc<Bearer
     });
     let accounts = Accounts::open(store, configured).await?;
     if accounts.list().is_empty() {
-        bail!(
-            "refusing to serve the development account on addresses that others can reach: its key is public; add an \
-             account with --account or `lazuli account add`, or say --expose-development-account if you mean it"
-        );
+        return Err(no_account());
     }
     Ok(Arc::new(accounts.with_bearer(Arc::clone(bearer)).with_public_access(config.public_access)))
+}
+
+/// Nothing is configured, nothing is stored, and the development account stays on loopback.
+pub(crate) fn no_account() -> anyhow::Error {
+    anyhow!(
+        "refusing to serve the development account on addresses that others can reach: its key is public; add an \
+         account with --account or `lazuli account add`, or say --expose-development-account if you mean it"
+    )
 }

@@ -32,6 +32,11 @@ pub(crate) fn open(data_dir: &Path, durability: Durability) -> Result<Opened> {
     Ok(Opened { store: Store::new(Arc::<EmbeddedEngine>::clone(&engine)), embedded: Some(engine) })
 }
 
+/// True for a data directory that was used before.
+pub(crate) fn exists(data_dir: &Path, durability: Durability) -> bool {
+    durability != Durability::Memory && data_dir.join("VERSION").is_file()
+}
+
 /// Opens a data directory that must already be one: a command never makes an empty store out of a misspelt path.
 pub(crate) fn open_existing(data_dir: &Path) -> Result<EmbeddedEngine, OpenExistingError> {
     if !data_dir.join("VERSION").is_file() {

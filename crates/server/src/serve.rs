@@ -51,6 +51,10 @@ pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
         .enable_all()
         .build()
         .context("cannot start threads")?;
+    // A start that must fail leaves no empty data directory behind.
+    if config.accounts.is_empty() && !engine::exists(&config.data_dir, config.durability) {
+        return Err(compose::no_account());
+    }
     let bound = runtime.block_on(listen::bind_everything(&config))?;
     let opened = engine::open(&config.data_dir, config.durability)?;
     let served = runtime.block_on(serve(&config, bound, &opened, tls));

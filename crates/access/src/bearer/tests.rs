@@ -1,3 +1,5 @@
+//! Tokens of test issuers: what is accepted, what is not, and that no changed token is.
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 use ring::{

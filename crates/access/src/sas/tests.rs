@@ -1,3 +1,5 @@
+//! Signatures of the official libraries and of the documentation: what is accepted, and that nothing changed is.
+
 use std::{net::IpAddr, sync::Arc};
 
 use proptest::prelude::*;
@@ -13,6 +15,8 @@ use crate::{
 const NOW: Timestamp = Timestamp::from_seconds(1_794_700_800);
 const EXPIRY: &str = "2026-11-16T00:00:00Z";
 const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+type Pairs<'a> = Vec<(&'a str, &'a str)>;
 
 struct Door {
     accounts: Accounts,
@@ -142,7 +146,7 @@ fn old_layouts_are_as_documented() {
     let rsc = [("rscc", "no-cache"), ("rscd", "inline"), ("rsce", "gzip"), ("rscl", "de"), ("rsct", "text/plain")];
     let base = [("sp", "r"), ("se", EXPIRY)];
     let account = DEVELOPMENT_ACCOUNT;
-    let table: Vec<(&str, Service, &str, &str, Vec<(&str, &str)>, String)> = vec![
+    let table: Vec<(&str, Service, &str, &str, Pairs<'_>, String)> = vec![
         ("no version", Service::Blob, "c", "b", vec![("sr", "b")], format!("r\n\n{EXPIRY}\n/{account}/c/b\n")),
         ("no version", Service::Blob, "c", "b", vec![("sr", "c")], format!("r\n\n{EXPIRY}\n/{account}/c\n")),
         (
@@ -301,7 +305,7 @@ fn times_addresses_and_protocols_are_kept() {
 #[test]
 fn malformed_signatures_are_refused_for_the_right_reason() {
     let door = Door::new();
-    let table: [(&str, Vec<(&str, &str)>, SasRefusal); 7] = [
+    let table: [(&str, Pairs<'_>, SasRefusal); 7] = [
         ("not base64", vec![("sig", "!"), ("sr", "b"), ("sv", "2020-12-06")], SasRefusal::Field("sig")),
         ("no version", vec![("sig", "AQI="), ("sr", "b"), ("sv", "x")], SasRefusal::Version("x".into())),
         ("too old", vec![("sig", "AQI="), ("sr", "b"), ("sv", "2011-08-18")], SasRefusal::Version("2011-08-18".into())),
@@ -503,7 +507,7 @@ proptest! {
         let which = which % parts;
         let text = if which == 0 { &mut container } else if which == 1 { &mut path } else {
             let pair = &mut query[(which - 2) / 2];
-            if which % 2 == 0 { &mut pair.0 } else { &mut pair.1 }
+            if which.is_multiple_of(2) { &mut pair.0 } else { &mut pair.1 }
         };
         prop_assume!(!text.is_empty());
         let mut bytes = text.clone().into_bytes();
@@ -511,7 +515,7 @@ proptest! {
         bytes[at] ^= 1 << bit;
         let Ok(changed) = String::from_utf8(bytes) else { return Ok(()) };
         // Names of parameters have no case, and the place of a signature for everything is not signed.
-        let is_name = which >= 2 && which % 2 == 0;
+        let is_name = which >= 2 && which.is_multiple_of(2);
         prop_assume!(!(is_name && changed.eq_ignore_ascii_case(text)));
         *text = changed;
         let query = borrowed(&query);

@@ -1,3 +1,5 @@
+//! The strings that are signed, the forms in which libraries differ, and that no changed request is accepted.
+
 use std::sync::Arc;
 
 use proptest::prelude::*;

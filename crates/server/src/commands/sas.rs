@@ -13,7 +13,7 @@ use store::clock::{ServerClock, SystemTime};
 use types::{ServiceVersion, Timestamp};
 
 use crate::{
-    cli::{SasArgs, SasResource},
+    cli::{Place, SasArgs, SasResource},
     commands::account,
     output,
 };
@@ -22,7 +22,10 @@ pub(crate) fn run(arguments: SasArgs) -> Result<()> {
     let name = arguments.account.as_deref().unwrap_or(DEVELOPMENT_ACCOUNT);
     let key = match &arguments.account_key {
         Some(text) => account::parse_key(text)?,
-        None => account::first_key(&arguments.place, name)?,
+        None => {
+            let place = Place { data_dir: arguments.data_dir.clone(), config: arguments.config.clone() };
+            account::first_key(&place, name)?
+        }
     };
     let now = ServerClock::new(SystemTime::default(), Timestamp::EPOCH).now();
     let version = ServiceVersion::NEWEST.to_string();
