@@ -3,6 +3,7 @@
 mod client;
 mod load;
 mod peers;
+mod queue;
 mod rows;
 mod table;
 
@@ -15,6 +16,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
     let rounds = if arguments.quick { 1 } else { 3 };
     runtime.block_on(rows::run(arguments, time, rounds))
+}
+
+/// The Queue service, beside Azurite's.
+pub(crate) fn run_queue(arguments: &Arguments) -> anyhow::Result<Report> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
+    let rounds = if arguments.quick { 1 } else { 3 };
+    runtime.block_on(queue::run(arguments, time, rounds))
 }
 
 /// The Table service, beside Azurite's.

@@ -62,6 +62,17 @@ pub(crate) fn from_pytest(line: &str) -> Option<Counts> {
     (counts != Counts::default()).then_some(counts)
 }
 
+/// Reads two of the last lines of Node's test runner: `# pass 9` and `# fail 0`. What was cancelled failed.
+pub(crate) fn from_tap(line: &str) -> Option<Counts> {
+    let (word, count) = line.strip_prefix("# ")?.split_once(' ')?;
+    let count = count.trim().parse().ok()?;
+    match word {
+        "pass" => Some(Counts { passed: count, failed: 0 }),
+        "fail" | "cancelled" => Some(Counts { passed: 0, failed: count }),
+        _ => None,
+    }
+}
+
 fn number_before(text: &str, word: &str) -> Option<u64> {
     let (before, _) = text.split_once(word)?;
     before.rsplit(' ').next()?.parse().ok()
@@ -114,6 +125,21 @@ mod tests {
         ];
         for (line, expected) in table {
             assert_eq!(from_pytest(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn tap_summaries() {
+        let table = [
+            ("# pass 9", counts(9, 0)),
+            ("# fail 2", counts(0, 2)),
+            ("# cancelled 1", counts(0, 1)),
+            ("# tests 12", None),
+            ("# Subtest: a queue is created", None),
+            ("ok 1 - a queue is created", None),
+        ];
+        for (line, expected) in table {
+            assert_eq!(from_tap(line), expected, "{line}");
         }
     }
 

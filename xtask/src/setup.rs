@@ -1,7 +1,6 @@
 //! What the tests need before they can run: one step an ingredient, in [`STEPS`].
 //!
-//! The crates of `Cargo.lock`, and the Python environment of the conformance tests; Node packages will be a further step
-//! of the same table. Invariant: a step that fails is tried again, and its failure is reported as set-up, never as a
+//! The crates of `Cargo.lock`, and the Python and Node packages of the conformance tests. Invariant: a step that fails is tried again, and its failure is reported as set-up, never as a
 //! failed test.
 
 use crate::process;
@@ -22,6 +21,7 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { name: "crates of Cargo.lock", run: fetch_crates },
     Step { name: "Python packages of conformance/", run: install_python_packages },
+    Step { name: "Node packages of conformance/js/", run: install_node_packages },
 ];
 
 /// Networks fail for moments: try this often, waiting longer each time.
@@ -100,6 +100,32 @@ fn install_python_packages(root: &Path) -> Result<()> {
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&requirements);
     if !process::succeeds(&mut install)? {
         bail!("pip install failed");
+    }
+    Ok(std::fs::write(installed, wanted)?)
+}
+
+/// The Node of the conformance tests: the clients need a newer one than many machines have.
+pub(crate) fn node(root: &Path) -> PathBuf {
+    javascript(root).join("node_modules").join(".bin").join("node")
+}
+
+/// The tests in JavaScript, with their packages beside them: Node looks nowhere else.
+pub(crate) fn javascript(root: &Path) -> PathBuf {
+    root.join("conformance").join("js")
+}
+
+/// Installs what the lock file names, unless that is there already.
+fn install_node_packages(root: &Path) -> Result<()> {
+    let home = javascript(root);
+    let wanted = std::fs::read_to_string(home.join("package-lock.json"))?;
+    let installed = home.join("node_modules").join("installed.json");
+    if std::fs::read_to_string(&installed).is_ok_and(|found| found == wanted) && node(root).exists() {
+        return Ok(());
+    }
+    let mut install = Command::new("npm");
+    install.args(["ci", "--no-fund", "--no-audit", "--silent"]).current_dir(&home);
+    if !process::succeeds(&mut install)? {
+        bail!("npm ci failed");
     }
     Ok(std::fs::write(installed, wanted)?)
 }

@@ -76,6 +76,22 @@ fn conformance(root: &Path) -> Result<Counts> {
             sum.add(counts);
         }
     })?;
+    let mut sum = sum.of_runner(succeeded);
+    sum.add(javascript(root)?);
+    Ok(sum)
+}
+
+/// Official clients in JavaScript, by Node's own test runner.
+fn javascript(root: &Path) -> Result<Counts> {
+    println!("== conformance: node --test conformance/js");
+    let mut sum = Counts::default();
+    let mut node = Command::new(setup::node(root));
+    node.args(["--test", "--test-reporter=tap"]).current_dir(setup::javascript(root));
+    let succeeded = process::watch(&mut node, Read::Stdout, |line| {
+        if let Some(counts) = counts::from_tap(line) {
+            sum.add(counts);
+        }
+    })?;
     Ok(sum.of_runner(succeeded))
 }
 

@@ -24,7 +24,8 @@ impl Signer {
         Ok(Self(Hmac::new_from_slice(&STANDARD.decode(KEY)?)?))
     }
 
-    /// The head of a request to the account, signed. `query` is sorted `name=value` pairs without escapes.
+    /// The head of a request to the account, signed. `query` is sorted `name=value` pairs; of what needs an escape, values
+    /// hold at most the characters of base64.
     pub(crate) fn head(
         &self,
         method: &str,
@@ -53,6 +54,7 @@ impl Signer {
         let signature = STANDARD.encode(mac.finalize().into_bytes());
         let mut url = path;
         for (number, (name, value)) in query.iter().enumerate() {
+            let value = value.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
             url.push_str(&format!("{}{name}={value}", if number == 0 { '?' } else { '&' }));
         }
         let mut head = format!("{method} {url} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n");
@@ -176,6 +178,28 @@ impl Connection {
             }
         }
         Ok((status, got))
+    }
+
+    /// The same for small answers whose body is wanted. Returns the status and the body.
+    pub(crate) async fn call_for_text(&mut self, head: &str, body: &[u8]) -> anyhow::Result<(u16, String)> {
+        self.stream.write_all(&[head.as_bytes(), body].concat()).await?;
+        let mut answer = Vec::new();
+        loop {
+            let count = self.stream.read(&mut self.buffer).await?;
+            anyhow::ensure!(count > 0, "the connection was closed");
+            answer.extend_from_slice(&self.buffer[..count]);
+            let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+            let head = std::str::from_utf8(&answer[..end])?;
+            let status = head.get(9..12).context("no status")?.parse()?;
+            let body = &answer[end + 4..];
+            let complete = match content_length(head)? {
+                Some(length) => body.len() >= length,
+                None => status == 204 || body.ends_with(b"0\r\n\r\n"),
+            };
+            if complete {
+                return Ok((status, String::from_utf8_lossy(body).into_owned()));
+            }
+        }
     }
 }
 

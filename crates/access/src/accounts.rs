@@ -19,7 +19,7 @@ use store::{
 use types::{UnitId, names::AccountName};
 
 use crate::{
-    account::{Account, AccountKey, Origin},
+    account::{Account, AccountKey, DEVELOPMENT_KEY, Origin},
     bearer::Bearer,
 };
 
@@ -52,6 +52,9 @@ pub enum AccountChangeError {
     /// Not one or two keys, or no such one.
     #[error("an account has the keys 1 and 2")]
     Keys,
+    /// The key that everybody knows.
+    #[error("the key of the development account is public; an account that is kept needs one of its own")]
+    PublicKey,
     /// There are too many.
     #[error("there are {STORED_MAX} accounts already")]
     TooMany,
@@ -91,11 +94,8 @@ impl Accounts {
             by_name.insert(text, Arc::new(Account { name, unit, keys, origin: Origin::Configured }));
         }
         let served = Served { by_name: Arc::new(by_name), at: None };
-        let accounts = Self {
-            served: Arc::new(RwLock::new(served)),
-            bearer: Arc::new(Bearer::disabled()),
-            public_access: true,
-        };
+        let accounts =
+            Self { served: Arc::new(RwLock::new(served)), bearer: Arc::new(Bearer::disabled()), public_access: true };
         accounts.reload(store).await?;
         Ok(accounts)
     }
@@ -146,6 +146,7 @@ impl Accounts {
         if keys.is_empty() || keys.len() > KEYS_MAX {
             return Err(AccountChangeError::Keys);
         }
+        keys.iter().try_for_each(private)?;
         if self.get(name.as_str()).is_some() {
             return Err(AccountChangeError::Exists(name.as_str().to_owned()));
         }
@@ -192,6 +193,7 @@ impl Accounts {
         key: &AccountKey,
     ) -> Result<(), AccountChangeError> {
         self.stored(name)?;
+        private(key)?;
         self.change(store, name, |record| {
             if record.keys.is_empty() {
                 return Err(AccountChangeError::NotFound(name.as_str().to_owned()));
@@ -267,6 +269,11 @@ impl Accounts {
     fn current(&self) -> Arc<HashMap<String, Arc<Account>>> {
         Arc::clone(&self.served.read().unwrap_or_else(PoisonError::into_inner).by_name)
     }
+}
+
+/// A stored account is served on every address, so its keys must not be the one that everybody knows.
+fn private(key: &AccountKey) -> Result<(), AccountChangeError> {
+    if *key.to_base64() == DEVELOPMENT_KEY { Err(AccountChangeError::PublicKey) } else { Ok(()) }
 }
 
 /// The unit of a name, the one it had before if it had one.
@@ -354,13 +361,16 @@ mod tests {
 
     #[tokio::test]
     async fn changes_that_make_no_sense_are_refused() {
-        use AccountChangeError::{Configured, Exists, Keys, NotFound};
+        use AccountChangeError::{Configured, Exists, Keys, NotFound, PublicKey};
         let store = MemoryEngine::new(SystemTime::default()).store();
         let accounts = Accounts::open(&store, [(name("fixed"), vec![key(9)])]).await.unwrap();
         accounts.add(&store, &name("mine"), &[key(1)]).await.unwrap();
         assert!(matches!(accounts.add(&store, &name("mine"), &[key(1)]).await, Err(Exists(_))));
         assert!(matches!(accounts.add(&store, &name("fixed"), &[key(1)]).await, Err(Exists(_))));
         assert!(matches!(accounts.add(&store, &name("other"), &[]).await, Err(Keys)));
+        let public = AccountKey::parse(DEVELOPMENT_KEY).unwrap();
+        assert!(matches!(accounts.add(&store, &name("other"), &[public.clone()]).await, Err(PublicKey)));
+        assert!(matches!(accounts.rotate_key(&store, &name("mine"), 1, &public).await, Err(PublicKey)));
         assert!(matches!(accounts.remove(&store, &name("fixed")).await, Err(Configured(_))));
         assert!(matches!(accounts.remove(&store, &name("other")).await, Err(NotFound(_))));
         for number in [0, 3] {

@@ -202,7 +202,9 @@ impl Grant {
         if self.live()?.has(key) {
             Ok(())
         } else {
-            Err(Denied::Authentication("the key that the credential rests on is not a key of the account any more".into()))
+            Err(Denied::Authentication(
+                "the key that the credential rests on is not a key of the account any more".into(),
+            ))
         }
     }
 

@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 use types::Timestamp;
 
 pub use keys::{InvalidKeys, Keys};
-pub use roles::{InvalidRole, Roles, RoleTable};
+pub use roles::{InvalidRole, RoleTable, Roles};
 
 use crate::{Accounts, account::Account, actions::Actions, authorized::Grant};
 
@@ -198,12 +198,7 @@ impl Bearer {
 ///
 /// # Errors
 /// A [`TokenRefusal`].
-pub fn verify(
-    accounts: &Accounts,
-    account: &Arc<Account>,
-    token: &str,
-    now: Timestamp,
-) -> Result<Grant, TokenRefusal> {
+pub fn verify(accounts: &Accounts, account: &Arc<Account>, token: &str, now: Timestamp) -> Result<Grant, TokenRefusal> {
     let identity = accounts.bearer().verify(token, account.name.as_str(), now)?;
     Ok(Grant::bearer(accounts, account, identity, now))
 }

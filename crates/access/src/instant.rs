@@ -85,7 +85,8 @@ fn digits(text: &str, count: usize) -> Option<u64> {
 
 fn days_before(year: u64, month: u64) -> u64 {
     let leap_days = |year: u64| year / 4 - year / 100 + year / 400;
-    (year - 1970) * 365 + leap_days(year - 1) - leap_days(1969) + (1..month).map(|month| days_in(year, month)).sum::<u64>()
+    (year - 1970) * 365 + leap_days(year - 1) - leap_days(1969)
+        + (1..month).map(|month| days_in(year, month)).sum::<u64>()
 }
 
 const fn days_in(year: u64, month: u64) -> u64 {

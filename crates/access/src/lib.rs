@@ -21,5 +21,5 @@ pub use account::{Account, AccountKey, Origin};
 pub use accounts::{AccountChangeError, Accounts, KEYS_MAX};
 pub use actions::Actions;
 pub use anonymous::anonymous;
-pub use delegation_key::GetUserDelegationKey;
 pub use authorized::{Authorized, Denied, Grant, Operation};
+pub use delegation_key::GetUserDelegationKey;

@@ -204,7 +204,10 @@ pub fn verify(
     let sas = Sas {
         key,
         reach,
-        permissions: fields.permissions.map(|text| Permissions::parse(text).ok_or(SasRefusal::Field("sp"))).transpose()?,
+        permissions: fields
+            .permissions
+            .map(|text| Permissions::parse(text).ok_or(SasRefusal::Field("sp")))
+            .transpose()?,
         start: instant(fields.start, "st")?,
         expiry: instant(fields.expiry, "se")?,
         policy: fields.policy.map(str::to_owned),
@@ -387,7 +390,8 @@ impl Sas {
         let stored = policy.permissions.as_deref().filter(|letters| !letters.is_empty());
         let stored = stored.map(|letters| Permissions::parse(letters).unwrap_or(Permissions::NONE));
         let permissions = one(self.permissions, stored, "sp")?;
-        let mandatory = |name: &str| Denied::Authentication(format!("{name} is mandatory: the policy does not have it"));
+        let mandatory =
+            |name: &str| Denied::Authentication(format!("{name} is mandatory: the policy does not have it"));
         check_time(start, Some(expiry.ok_or_else(|| mandatory("se"))?), now)
             .map_err(|refusal| Denied::Authentication(refusal.to_string()))?;
         permissions.ok_or_else(|| mandatory("sp"))

@@ -11,9 +11,11 @@ use store::Scope;
 use types::ErrorCode;
 
 use crate::{
-    BlobService, conditions,
-    containers::{BLOB_PUBLIC_ACCESS, public_access, public_access_text, stamped},
-    errors, names,
+    BlobService, answers, conditions,
+    containers::{public_access, public_access_text},
+    errors,
+    header_names::BLOB_PUBLIC_ACCESS,
+    names,
 };
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
@@ -25,7 +27,8 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     };
     let operation = caller.authorize(&rows, operation).await?;
     let (found, acl) = acl::get(&rows, &operation, service.store.now()).await.map_err(errors::of)?;
-    let mut response = stamped(Response::new(StatusCode::OK), found.etag, found.last_modified);
+    let response = Response::new(StatusCode::OK);
+    let mut response = answers::stamped(response, caller.version, found.etag, found.last_modified);
     if let Some(access) = public_access_text(acl.public_access) {
         response = response.text_header(BLOB_PUBLIC_ACCESS, access);
     }
@@ -61,7 +64,7 @@ pub(crate) async fn set(
         .transact(Scope::unit(caller.unit()), |txn| async move { acl::set(&txn, operation).await })
         .await
         .map_err(errors::of)?;
-    Ok(stamped(Response::new(StatusCode::OK), done.etag, done.last_modified))
+    Ok(answers::stamped(Response::new(StatusCode::OK), caller.version, done.etag, done.last_modified))
 }
 
 /// No container becomes public where none may be.

@@ -1,174 +1,68 @@
-//! Put Blob, Get Blob, Get Blob Properties, Delete Blob.
+//! Get Blob, Get Blob Properties, Delete Blob.
 
 use blob::{
-    block_blob::{self, PutBlob},
-    object::{self, BlobProperties, DeleteBlob, FoundBlob, ReadBlob},
+    BlobProperties,
+    object::{self, DeleteBlob, DeleteSnapshots, FoundBlob, ReadBlob},
+    reader::{self, BlobReader},
 };
-use bytes::{Bytes, BytesMut};
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderName, StatusCode, header};
 use rest::{
-    ByteRange, Caller, Request, Response, ResponseBody, ServiceError, StreamError,
-    checksum::{self, Checksums, Computed, Declared},
-    dates, headers,
+    ByteRange, Caller, Headers, Request, Response, ResponseBody, ServiceError, StreamError,
+    checksum::{self, Checksums},
+    headers,
     range::content_range,
     structured,
 };
-use store::{PendingChunk, Scope, chunk::ChunkSource, content::Holdings};
+use store::Scope;
 use types::{ErrorCode, limits};
 
 use crate::{
-    BlobService, conditions,
-    containers::{leased, stamped},
-    errors,
-    metadata::{self, BLOB_CONTENT_MD5},
-    names,
+    BlobService, conditions, described, errors,
+    header_names::{
+        ACCESS_TIER_IF_MODIFIED_SINCE, ACCESS_TIER_IF_UNMODIFIED_SINCE, BLOB_CONTENT_MD5, DELETE_SNAPSHOTS,
+        DELETE_TYPE_PERMANENT, RANGE_GET_CONTENT_CRC64, RANGE_GET_CONTENT_MD5,
+    },
+    metadata, names,
+    upload::SMALL_BYTES,
 };
 
-macro_rules! names {
-    ($($name:ident: $text:literal;)*) => {
-        $(const $name: HeaderName = HeaderName::from_static($text);)*
-    };
-}
-
-names! {
-    BLOB_TYPE: "x-ms-blob-type";
-    CREATION_TIME: "x-ms-creation-time";
-    SERVER_ENCRYPTED: "x-ms-server-encrypted";
-    REQUEST_SERVER_ENCRYPTED: "x-ms-request-server-encrypted";
-    RANGE_GET_CONTENT_MD5: "x-ms-range-get-content-md5";
-    RANGE_GET_CONTENT_CRC64: "x-ms-range-get-content-crc64";
-    DELETE_TYPE_PERMANENT: "x-ms-delete-type-permanent";
-}
-
-/// Bodies up to this are read before anything is decided; longer ones are decided on first.
-const SMALL_BYTES: u64 = 64 * 1024;
 /// A piece of an answer.
 const PIECE_BYTES: usize = 64 * 1024;
-
-pub(crate) async fn put(
-    service: &BlobService,
-    caller: &Caller,
-    mut request: Request,
-) -> Result<Response, ServiceError> {
-    match headers::required(&request.headers, &BLOB_TYPE)? {
-        "BlockBlob" => {}
-        other => return Err(ServiceError::invalid_header(BLOB_TYPE.as_str(), other)),
-    }
-    let declared = Declared::from_headers(&request.headers)?;
-    let message = structured::content_length(&request.headers)?;
-    if let Some(content_length) = message {
-        request.body.decode(content_length);
-    }
-    let length = request.body.declared_length().ok_or_else(ServiceError::missing_content_length)?;
-    let limit = put_blob_limit(caller);
-    if length > limit {
-        return Err(ServiceError::body_too_large(limit));
-    }
-    let sent = std::mem::take(&mut request.headers);
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            PutBlob {
-                address: names::address(caller.unit(), &request)?,
-                version: caller.version,
-                lease_id: conditions::lease_id(&sent)?,
-                conditions: conditions::conditions(&sent, service.store.now())?,
-                headers: metadata::http_headers(&sent)?,
-                metadata: metadata::from_headers(&sent)?,
-            },
-        )
-        .await?;
-    if length > SMALL_BYTES {
-        let early = block_blob::begin(&service.store.snapshot(), &operation, service.store.now()).await;
-        early.map_err(errors::of)?;
-    }
-    let (body, found) = receive(service, &mut request, length).await?;
-    declared.verify(&found)?;
-    let latch = operation.address.latch();
-    let (operation, body, md5) = (&operation, &body, found.md5);
-    let written = service
-        .store
-        .transact(Scope::unit(caller.unit()).object(&latch), |txn| async move {
-            block_blob::finish(&txn, operation, body, md5).await
-        })
-        .await
-        .map_err(errors::of)?;
-    let mut response = stamped(Response::new(StatusCode::CREATED), written.etag, written.last_modified)
-        .text_header(REQUEST_SERVER_ENCRYPTED, "false")
-        .text_header(headers::X_MS_CONTENT_CRC64, &checksum::format_crc64(body.reference().crc64));
-    if let Some(md5) = md5 {
-        response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));
-    }
-    if message.is_some() {
-        response = response.text_header(headers::X_MS_STRUCTURED_BODY, structured::KIND);
-    }
-    Ok(response)
-}
-
-const fn put_blob_limit(_: &Caller) -> u64 {
-    limits::PUT_BLOB_MAX_BYTES
-}
-
-/// Streams the body into a chunk. The store computes the CRC-64 as it writes; the MD5 is computed here, once.
-async fn receive(
-    service: &BlobService,
-    request: &mut Request,
-    length: u64,
-) -> Result<(PendingChunk, Computed), ServiceError> {
-    let mut writer = service.store.write_chunk(Some(length)).map_err(|error| ServiceError::from_store(&error))?;
-    let mut checksums = Checksums::new(true, false);
-    while let Some(piece) = request.body.chunk().await? {
-        checksums = checksums.take(piece.clone()).await;
-        writer.write(piece).await.map_err(|error| ServiceError::from_store(&error))?;
-    }
-    let body = writer.finish().await.map_err(|error| ServiceError::from_store(&error))?;
-    let found = Computed { crc64: Some(body.reference().crc64), ..checksums.finish() };
-    Ok((body, found))
-}
+/// How often a blob is looked for again because it changed while it was opened.
+const ATTEMPTS: usize = 64;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let range = ByteRange::from_headers(&request.headers)?;
     let message = structured::requested(&request.headers)?;
-    // The snapshot is held until the chunk is open: until then nothing it refers to can go.
-    let snapshot = service.store.snapshot();
-    let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
-    let mut found = object::read(&snapshot, &operation, service.store.now()).await.map_err(errors::of)?;
-    metadata::override_headers(&mut found.properties.headers, caller);
-    let length = found.properties.length;
-    let (status, wanted) = match range {
-        Some(range) => (StatusCode::PARTIAL_CONTENT, range.within(length)?),
-        None => (StatusCode::OK, 0..length),
-    };
-    let checks = range_checks(request, range.is_some(), wanted.end - wanted.start)?;
-    let source = open(service, &found).await?;
-    drop(snapshot);
-
-    let mut response = described(Response::new(status), &found.properties);
-    let stored_md5 = found.properties.headers.content_md5.as_ref().map(checksum::format_md5);
-    if range.is_some() {
-        response = response.text_header(header::CONTENT_RANGE, &content_range(&wanted, length));
-        if let Some(md5) = &stored_md5 {
-            response = response.text_header(BLOB_CONTENT_MD5, md5);
-        }
-    } else if let Some(md5) = &stored_md5 {
-        response = response.text_header(headers::CONTENT_MD5, md5);
-    }
+    let (found, mut reader, wanted) = open(service, caller, request, range).await?;
     let bytes = wanted.end - wanted.start;
-    if let Some((md5, crc64)) = checks {
-        let whole = collect(&*source, wanted.start, bytes).await?;
-        let computed = Checksums::new(md5, crc64).take(whole.clone()).await.finish();
+    let checks = Checks::of(&request.headers, range.is_some(), bytes)?;
+
+    let status = if range.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
+    let mut response = described::blob(Response::new(status), caller.version, &found.properties);
+    let whole_md5 = found.properties.headers.content_md5.as_ref().map(checksum::format_md5);
+    if range.is_some() {
+        response = response.text_header(header::CONTENT_RANGE, &content_range(&wanted, found.properties.length));
+    }
+    if let Some(md5) = whole_md5 {
+        let name = if range.is_some() { BLOB_CONTENT_MD5 } else { headers::CONTENT_MD5 };
+        response = response.text_header(name, &md5);
+    }
+    if let Some(checks) = checks {
+        let part = reader.collect(wanted).await.map_err(errors::of)?;
+        let computed = Checksums::new(checks.md5, checks.crc64).take(part.clone()).await.finish();
         if let Some(md5) = computed.md5 {
             response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));
         }
         if let Some(crc64) = computed.crc64 {
             response = response.text_header(headers::X_MS_CONTENT_CRC64, &checksum::format_crc64(crc64));
         }
-        return Ok(response.content(ResponseBody::bytes(whole)));
+        return Ok(response.content(ResponseBody::bytes(part)));
     }
     let body = if bytes <= SMALL_BYTES {
-        ResponseBody::bytes(collect(&*source, wanted.start, bytes).await?)
+        ResponseBody::bytes(reader.collect(wanted).await.map_err(errors::of)?)
     } else {
-        stream(source, wanted.start, bytes)
+        stream(reader, wanted.start, bytes)
     };
     if message {
         return Ok(response
@@ -179,80 +73,72 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     Ok(response.content(body))
 }
 
-/// Whether the answer carries the MD5 or the CRC-64 of its range.
-fn range_checks(request: &Request, ranged: bool, bytes: u64) -> Result<Option<(bool, bool)>, ServiceError> {
-    let asked = |name: &HeaderName| -> Result<bool, ServiceError> {
-        match headers::text(&request.headers, name)? {
-            None => Ok(false),
-            Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
-            Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
-            Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
+/// Finds the blob and opens what is wanted of it. A blob that changes in between is found again.
+async fn open(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+    range: Option<ByteRange>,
+) -> Result<(FoundBlob, BlobReader, std::ops::Range<u64>), ServiceError> {
+    let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
+    for _ in 0..ATTEMPTS {
+        // The snapshot is held until the bytes are open: until then nothing it refers to can go.
+        let snapshot = service.store.snapshot();
+        let mut found = object::read_content(&snapshot, &operation, service.store.now()).await.map_err(errors::of)?;
+        let length = found.properties.length;
+        let wanted = range.map_or(Ok(0..length), |range| range.within(length))?;
+        let opened = reader::open(&service.store, &snapshot, &found, wanted.clone()).await;
+        if let Some(reader) = opened.map_err(errors::of)? {
+            metadata::override_headers(&mut found.properties.headers, caller);
+            return Ok((found, reader, wanted));
         }
-    };
-    let (md5, crc64) = (asked(&RANGE_GET_CONTENT_MD5)?, asked(&RANGE_GET_CONTENT_CRC64)?);
-    if !md5 && !crc64 {
-        return Ok(None);
     }
-    let name = if md5 { RANGE_GET_CONTENT_MD5 } else { RANGE_GET_CONTENT_CRC64 };
-    if !ranged {
-        return Err(ServiceError::invalid_header(name.as_str(), "true"));
-    }
-    if bytes > limits::RANGE_CHECKSUM_MAX_BYTES {
-        return Err(ServiceError::new(ErrorCode::OutOfRangeInput, "One of the request inputs is out of range.")
-            .with_detail("HeaderName", name.as_str()));
-    }
-    Ok(Some((md5, crc64)))
+    Err(ServiceError::busy("The blob changes too often to be read."))
 }
 
-async fn open(service: &BlobService, found: &FoundBlob) -> Result<Box<dyn ChunkSource>, ServiceError> {
-    match found.holdings {
-        Holdings::Chunk(chunk) => {
-            service.store.open_chunk(chunk).await.map_err(|error| ServiceError::from_store(&error))
+/// The checksums of its range that an answer shall carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Checks {
+    md5: bool,
+    crc64: bool,
+}
+
+impl Checks {
+    fn of(sent: &Headers, ranged: bool, bytes: u64) -> Result<Option<Self>, ServiceError> {
+        let asked = |name: &HeaderName| -> Result<bool, ServiceError> {
+            match headers::text(sent, name)? {
+                None => Ok(false),
+                Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+                Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+                Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
+            }
+        };
+        let checks = Self { md5: asked(&RANGE_GET_CONTENT_MD5)?, crc64: asked(&RANGE_GET_CONTENT_CRC64)? };
+        let name = match checks {
+            Self { md5: false, crc64: false } => return Ok(None),
+            Self { md5: true, .. } => RANGE_GET_CONTENT_MD5,
+            Self { crc64: true, .. } => RANGE_GET_CONTENT_CRC64,
+        };
+        if !ranged || (checks.md5 && checks.crc64) {
+            return Err(ServiceError::invalid_header(name.as_str(), "true"));
         }
-        Holdings::Nothing => Ok(Box::new(Empty)),
-        Holdings::Manifest { .. } | Holdings::Map => Err(ServiceError::internal()),
-    }
-}
-
-/// A blob without bytes.
-struct Empty;
-
-impl ChunkSource for Empty {
-    fn read(&self, _: u64, _: usize) -> store::Answer<'_, Result<Bytes, store::StoreError>> {
-        store::Answer::now(Ok(Bytes::new()))
-    }
-}
-
-/// A short range as a whole.
-async fn collect(source: &dyn ChunkSource, start: u64, bytes: u64) -> Result<Bytes, ServiceError> {
-    let length = usize::try_from(bytes).map_err(|_| ServiceError::internal())?;
-    let failed = |error| ServiceError::from_store(&error);
-    let first = source.read(start, length).await.map_err(failed)?;
-    if first.len() == length {
-        return Ok(first);
-    }
-    let mut whole = BytesMut::with_capacity(length);
-    whole.extend_from_slice(&first);
-    while whole.len() < length {
-        let place = start + u64::try_from(whole.len()).unwrap_or(u64::MAX);
-        let piece = source.read(place, length - whole.len()).await.map_err(failed)?;
-        if piece.is_empty() {
-            return Err(ServiceError::internal());
+        if bytes > limits::RANGE_CHECKSUM_MAX_BYTES {
+            return Err(ServiceError::new(ErrorCode::OutOfRangeInput, "One of the request inputs is out of range.")
+                .with_detail("HeaderName", name.as_str()));
         }
-        whole.extend_from_slice(&piece);
+        Ok(Some(checks))
     }
-    Ok(whole.freeze())
 }
 
-fn stream(source: Box<dyn ChunkSource>, start: u64, bytes: u64) -> ResponseBody {
-    ResponseBody::stream(bytes, (source, start, bytes), |(source, place, left)| async move {
+fn stream(reader: BlobReader, start: u64, bytes: u64) -> ResponseBody {
+    ResponseBody::stream(bytes, (reader, start, bytes), |(mut reader, place, left)| async move {
         if left == 0 {
             return Ok(None);
         }
         let wanted = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
-        let piece = source.read(place, wanted).await.map_err(StreamError::from)?;
+        let piece = reader.read(place, wanted).await.map_err(|error| StreamError(error.to_string()))?;
         let count = u64::try_from(piece.len()).unwrap_or(u64::MAX);
-        Ok((count > 0).then_some((piece, (source, place + count, left - count))))
+        Ok((count > 0).then_some((piece, (reader, place + count, left - count))))
     })
 }
 
@@ -261,36 +147,32 @@ pub(crate) async fn properties(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
-    let mut found =
-        object::read(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
-    metadata::override_headers(&mut found.properties.headers, caller);
-    let mut response = described(Response::new(StatusCode::OK), &found.properties)
-        .number_header(header::CONTENT_LENGTH, found.properties.length);
-    if let Some(md5) = &found.properties.headers.content_md5 {
+    let found = read(service, caller, request).await?;
+    let mut response = described::blob(Response::new(StatusCode::OK), caller.version, &found)
+        .number_header(header::CONTENT_LENGTH, found.length);
+    if let Some(md5) = &found.headers.content_md5 {
         response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(md5));
     }
-    Ok(response)
+    Ok(described::more(response, &found))
+}
+
+/// The properties of a blob or of one of its snapshots.
+pub(crate) async fn read(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+) -> Result<BlobProperties, ServiceError> {
+    let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
+    let found = object::read(&service.store.snapshot(), &operation, service.store.now()).await;
+    let mut found = found.map_err(errors::of)?.properties;
+    metadata::override_headers(&mut found.headers, caller);
+    Ok(found)
 }
 
 fn read_blob<'a>(service: &BlobService, caller: &Caller, request: &'a Request) -> Result<ReadBlob<'a>, ServiceError> {
-    refuse_parts_that_do_not_exist(request)?;
-    Ok(ReadBlob {
-        address: names::address(caller.unit(), request)?,
-        version: caller.version,
-        lease_id: conditions::lease_id(&request.headers)?,
-        conditions: conditions::conditions(&request.headers, service.store.now())?,
-    })
-}
-
-/// No blob has snapshots or versions yet: asking for one finds nothing, never the base blob.
-fn refuse_parts_that_do_not_exist(request: &Request) -> Result<(), ServiceError> {
-    for name in ["snapshot", "versionid"] {
-        if request.target.query.has(name) {
-            return Err(ServiceError::new(ErrorCode::BlobNotFound, "The specified blob does not exist."));
-        }
-    }
-    Ok(())
+    let (address, snapshot) = names::part(caller.unit(), request)?;
+    let preconditions = conditions::of_blob(caller, &request.headers, service.store.now())?;
+    Ok(ReadBlob { address, snapshot, preconditions })
 }
 
 pub(crate) async fn delete(
@@ -298,20 +180,33 @@ pub(crate) async fn delete(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    refuse_parts_that_do_not_exist(request)?;
-    let operation = caller
+    if let Some(kind) = request.target.query.get("deletetype") {
+        let message = "One of the query parameters specified in the request URI is not supported.";
+        return Err(ServiceError::new(ErrorCode::UnsupportedQueryParameter, message)
+            .with_detail("QueryParameterName", "deletetype")
+            .with_detail("QueryParameterValue", kind)
+            .with_detail("Reason", "nothing is kept when it is deleted"));
+    }
+    let (sent, now) = (&request.headers, service.store.now());
+    let (address, snapshot) = names::part(caller.unit(), request)?;
+    let snapshots = delete_snapshots(sent)?;
+    if let (Some(_), Some(text)) = (&snapshot, headers::text(sent, &DELETE_SNAPSHOTS)?) {
+        return Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), text));
+    }
+    let latch = address.latch();
+    let operation = &caller
         .authorize(
             &service.store.snapshot(),
             DeleteBlob {
-                address: names::address(caller.unit(), request)?,
-                version: caller.version,
-                lease_id: conditions::lease_id(&request.headers)?,
-                conditions: conditions::conditions(&request.headers, service.store.now())?,
+                address,
+                snapshot,
+                preconditions: conditions::of_blob(caller, sent, now)?,
+                snapshots,
+                tier_modified_since: conditions::date(sent, &ACCESS_TIER_IF_MODIFIED_SINCE, now)?,
+                tier_unmodified_since: conditions::date(sent, &ACCESS_TIER_IF_UNMODIFIED_SINCE, now)?,
             },
         )
         .await?;
-    let latch = operation.address.latch();
-    let operation = &operation;
     service
         .store
         .transact(Scope::unit(caller.unit()).object(&latch).reclaims(), |txn| async move {
@@ -322,14 +217,48 @@ pub(crate) async fn delete(
     Ok(Response::new(StatusCode::ACCEPTED).text_header(DELETE_TYPE_PERMANENT, "true"))
 }
 
-/// The headers that Get Blob and Get Blob Properties share.
-fn described(response: Response, found: &BlobProperties) -> Response {
-    let mut response = stamped(response, found.etag, found.last_modified)
-        .header(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"))
-        .text_header(BLOB_TYPE, "BlockBlob")
-        .text_header(SERVER_ENCRYPTED, "false")
-        .text_header(CREATION_TIME, &dates::rfc1123(found.created));
-    response = metadata::http_headers_to(response, &found.headers);
-    response = leased(response, found.lease);
-    metadata::to_headers(response, &found.metadata)
+fn delete_snapshots(sent: &Headers) -> Result<Option<DeleteSnapshots>, ServiceError> {
+    match headers::text(sent, &DELETE_SNAPSHOTS)? {
+        None => Ok(None),
+        Some(text) if text.eq_ignore_ascii_case("include") => Ok(Some(DeleteSnapshots::Include)),
+        Some(text) if text.eq_ignore_ascii_case("only") => Ok(Some(DeleteSnapshots::Only)),
+        Some(other) => Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_of_ranges() {
+        const MIB: u64 = 1024 * 1024;
+        let (md5, crc64) = ("x-ms-range-get-content-md5", "x-ms-range-get-content-crc64");
+        let table: [(&[(&str, &str)], bool, u64, Result<Option<(bool, bool)>, ErrorCode>); 9] = [
+            (&[], false, 1, Ok(None)),
+            (&[(md5, "false")], false, 1, Ok(None)),
+            (&[(md5, "true")], true, 4 * MIB, Ok(Some((true, false)))),
+            (&[(crc64, "True")], true, 1, Ok(Some((false, true)))),
+            (&[(md5, "true")], false, 1, Err(ErrorCode::InvalidHeaderValue)),
+            (&[(md5, "true")], true, 4 * MIB + 1, Err(ErrorCode::OutOfRangeInput)),
+            (&[(crc64, "true")], true, 4 * MIB + 1, Err(ErrorCode::OutOfRangeInput)),
+            (&[(md5, "true"), (crc64, "true")], true, 1, Err(ErrorCode::InvalidHeaderValue)),
+            (&[(md5, "yes")], true, 1, Err(ErrorCode::InvalidHeaderValue)),
+        ];
+        for (lines, ranged, bytes, expected) in table {
+            let sent: Headers = lines.iter().copied().collect();
+            let found = Checks::of(&sent, ranged, bytes).map_err(|error| error.code);
+            assert_eq!(found.map(|checks| checks.map(|checks| (checks.md5, checks.crc64))), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_happens_to_snapshots() {
+        let table =
+            [("include", Some(DeleteSnapshots::Include)), ("ONLY", Some(DeleteSnapshots::Only)), ("some", None)];
+        for (text, expected) in table {
+            let sent: Headers = [("x-ms-delete-snapshots", text)].into_iter().collect();
+            assert_eq!(delete_snapshots(&sent).ok().flatten(), expected, "{text}");
+        }
+    }
 }

@@ -1,36 +1,213 @@
-//! The lease id and the conditional headers of a request.
+//! What a request brings that it is decided by: the lease id, the conditional headers, the conditions of tags, append
+//! positions and sequence numbers.
 
+use blob::{Preconditions, container::ContainerPreconditions};
 use concurrency::{
+    append_condition::AppendConditions,
     conditions::{Conditions, ETagCondition},
     lease::LeaseId,
+    sequence_number::{SequenceNumber, SequenceNumberConditions},
+    tag_condition::{Dialect, TagExpression},
 };
 use http::{HeaderName, header};
-use rest::{Headers, ServiceError, dates, headers};
-use types::Timestamp;
+use rest::{Caller, Headers, ServiceError, dates, headers};
+use types::{ErrorCode, Timestamp};
 
-const X_MS_LEASE_ID: HeaderName = HeaderName::from_static("x-ms-lease-id");
+use crate::header_names::{
+    BLOB_CONDITION_APPENDPOS, BLOB_CONDITION_MAXSIZE, BLOB_IF_MATCH, BLOB_IF_MODIFIED_SINCE, BLOB_IF_NONE_MATCH,
+    BLOB_IF_UNMODIFIED_SINCE, IF_SEQUENCE_NUMBER_EQ, IF_SEQUENCE_NUMBER_LE, IF_SEQUENCE_NUMBER_LT, IF_TAGS, LEASE_ID,
+    SOURCE_IF_MATCH, SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_NONE_MATCH, SOURCE_IF_TAGS, SOURCE_IF_UNMODIFIED_SINCE,
+};
 
-pub(crate) fn lease_id(headers: &Headers) -> Result<Option<LeaseId>, ServiceError> {
-    let Some(text) = headers::text(headers, &X_MS_LEASE_ID)? else { return Ok(None) };
-    LeaseId::parse(text).map(Some).map_err(|_| ServiceError::invalid_header(X_MS_LEASE_ID.as_str(), text))
+/// The lease id, all four conditions and the tag condition: what most operations on blobs take.
+pub(crate) fn of_blob<'a>(
+    caller: &Caller,
+    sent: &'a Headers,
+    now: Timestamp,
+) -> Result<Preconditions<'a>, ServiceError> {
+    Ok(Preconditions { conditions: conditions(sent, now)?, ..of_annotation(caller, sent)? })
 }
 
-pub(crate) fn conditions(headers: &Headers, now: Timestamp) -> Result<Conditions<'_>, ServiceError> {
-    Ok(Conditions {
-        if_match: etags(headers, &header::IF_MATCH)?,
-        if_none_match: etags(headers, &header::IF_NONE_MATCH)?,
-        if_modified_since: date(headers, &header::IF_MODIFIED_SINCE, now)?,
-        if_unmodified_since: date(headers, &header::IF_UNMODIFIED_SINCE, now)?,
+/// The lease id and the tag condition alone; `If-…` headers mean nothing to these operations.
+pub(crate) fn of_annotation<'a>(caller: &Caller, sent: &'a Headers) -> Result<Preconditions<'a>, ServiceError> {
+    Ok(Preconditions {
+        version: caller.version,
+        lease_id: lease_id(sent)?,
+        conditions: Conditions::default(),
+        if_tags: if_tags(sent)?,
     })
 }
 
-fn etags<'a>(headers: &'a Headers, name: &HeaderName) -> Result<Option<ETagCondition<'a>>, ServiceError> {
-    let Some(text) = headers::text(headers, name)? else { return Ok(None) };
+/// What the operations on tags take: conditions under names of their own.
+pub(crate) fn of_tags<'a>(
+    caller: &Caller,
+    sent: &'a Headers,
+    now: Timestamp,
+) -> Result<Preconditions<'a>, ServiceError> {
+    let conditions = Conditions {
+        if_match: etags(sent, &BLOB_IF_MATCH)?,
+        if_none_match: etags(sent, &BLOB_IF_NONE_MATCH)?,
+        if_modified_since: date(sent, &BLOB_IF_MODIFIED_SINCE, now)?,
+        if_unmodified_since: date(sent, &BLOB_IF_UNMODIFIED_SINCE, now)?,
+    };
+    Ok(Preconditions { conditions, ..of_annotation(caller, sent)? })
+}
+
+/// What the operations on containers take. Which conditions an operation takes, it says itself.
+pub(crate) fn of_container<'a>(
+    caller: &Caller,
+    sent: &'a Headers,
+    now: Timestamp,
+) -> Result<ContainerPreconditions<'a>, ServiceError> {
+    Ok(ContainerPreconditions {
+        version: caller.version,
+        lease_id: lease_id(sent)?,
+        conditions: conditions(sent, now)?,
+    })
+}
+
+pub(crate) fn lease_id(sent: &Headers) -> Result<Option<LeaseId>, ServiceError> {
+    guid(sent, &LEASE_ID)
+}
+
+pub(crate) fn guid(sent: &Headers, name: &HeaderName) -> Result<Option<LeaseId>, ServiceError> {
+    let Some(text) = headers::text(sent, name)? else { return Ok(None) };
+    LeaseId::parse(text).map(Some).map_err(|_| ServiceError::invalid_header(name.as_str(), text))
+}
+
+pub(crate) fn conditions(sent: &Headers, now: Timestamp) -> Result<Conditions<'_>, ServiceError> {
+    Ok(Conditions {
+        if_match: etags(sent, &header::IF_MATCH)?,
+        if_none_match: etags(sent, &header::IF_NONE_MATCH)?,
+        if_modified_since: date(sent, &header::IF_MODIFIED_SINCE, now)?,
+        if_unmodified_since: date(sent, &header::IF_UNMODIFIED_SINCE, now)?,
+    })
+}
+
+pub(crate) fn if_tags(sent: &Headers) -> Result<Option<TagExpression<'_>>, ServiceError> {
+    tag_expression(sent, &IF_TAGS)
+}
+
+/// The conditions on the source of a copy.
+pub(crate) fn of_source(sent: &Headers, now: Timestamp) -> Result<Conditions<'_>, ServiceError> {
+    Ok(Conditions {
+        if_match: etags(sent, &SOURCE_IF_MATCH)?,
+        if_none_match: etags(sent, &SOURCE_IF_NONE_MATCH)?,
+        if_modified_since: date(sent, &SOURCE_IF_MODIFIED_SINCE, now)?,
+        if_unmodified_since: date(sent, &SOURCE_IF_UNMODIFIED_SINCE, now)?,
+    })
+}
+
+/// The condition on the tags of the source of a copy.
+pub(crate) fn source_if_tags(sent: &Headers) -> Result<Option<TagExpression<'_>>, ServiceError> {
+    tag_expression(sent, &SOURCE_IF_TAGS)
+}
+
+fn tag_expression<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<TagExpression<'a>>, ServiceError> {
+    let Some(text) = headers::text(sent, name)? else { return Ok(None) };
+    let parsed = TagExpression::parse(text, Dialect::Condition);
+    let wrong = |error: concurrency::tag_condition::TagExpressionError| {
+        ServiceError::invalid_header(name.as_str(), text).with_detail("Reason", error.to_string())
+    };
+    parsed.map(Some).map_err(wrong)
+}
+
+pub(crate) fn append(sent: &Headers) -> Result<AppendConditions, ServiceError> {
+    Ok(AppendConditions {
+        position: headers::number(sent, &BLOB_CONDITION_APPENDPOS)?,
+        max_size: headers::number(sent, &BLOB_CONDITION_MAXSIZE)?,
+    })
+}
+
+pub(crate) fn sequence_numbers(sent: &Headers) -> Result<SequenceNumberConditions, ServiceError> {
+    Ok(SequenceNumberConditions {
+        less_or_equal: sequence_number(sent, &IF_SEQUENCE_NUMBER_LE)?,
+        less: sequence_number(sent, &IF_SEQUENCE_NUMBER_LT)?,
+        equal: sequence_number(sent, &IF_SEQUENCE_NUMBER_EQ)?,
+    })
+}
+
+pub(crate) fn sequence_number(sent: &Headers, name: &HeaderName) -> Result<Option<SequenceNumber>, ServiceError> {
+    let Some(number) = headers::number(sent, name)? else { return Ok(None) };
+    let wrong = || ServiceError::invalid_header(name.as_str(), &number.to_string());
+    SequenceNumber::new(number).map(Some).ok_or_else(wrong)
+}
+
+pub(crate) fn date(sent: &Headers, name: &HeaderName, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
+    let Some(text) = single(sent, name)? else { return Ok(None) };
+    let date = dates::parse_http(text, now).ok_or_else(|| ServiceError::invalid_header(name.as_str(), text))?;
+    Ok(Some(date))
+}
+
+fn etags<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<ETagCondition<'a>>, ServiceError> {
+    let Some(text) = single(sent, name)? else { return Ok(None) };
     ETagCondition::parse(text).map(Some).map_err(|_| ServiceError::invalid_header(name.as_str(), text))
 }
 
-pub(crate) fn date(headers: &Headers, name: &HeaderName, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
-    let Some(text) = headers::text(headers, name)? else { return Ok(None) };
-    let date = dates::parse_http(text, now).ok_or_else(|| ServiceError::invalid_header(name.as_str(), text))?;
-    Ok(Some(date))
+/// A condition that was sent twice must not be half of what the client meant.
+fn single<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<&'a str>, ServiceError> {
+    if sent.get_all(name.as_str()).nth(1).is_some() {
+        let message = "Multiple condition headers are not supported.";
+        return Err(ServiceError::new(ErrorCode::MultipleConditionHeadersNotSupported, message)
+            .with_detail("HeaderName", name.as_str()));
+    }
+    headers::text(sent, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(lines: &[(&str, &str)]) -> Headers {
+        lines.iter().copied().collect()
+    }
+
+    #[test]
+    fn headers_that_are_no_conditions_are_refused() {
+        let now = Timestamp::from_seconds(1_000_000_000);
+        let date = "Sun, 09 Sep 2001 01:46:40 GMT";
+        let table: [(&[(&str, &str)], Result<(), ErrorCode>); 8] = [
+            (&[], Ok(())),
+            (&[("if-match", "\"0x1\""), ("if-unmodified-since", date)], Ok(())),
+            (&[("if-modified-since", "yesterday")], Err(ErrorCode::InvalidHeaderValue)),
+            (
+                &[("if-modified-since", date), ("If-Modified-Since", date)],
+                Err(ErrorCode::MultipleConditionHeadersNotSupported),
+            ),
+            (&[("if-match", "a"), ("if-match", "b")], Err(ErrorCode::MultipleConditionHeadersNotSupported)),
+            (&[("if-match", "")], Err(ErrorCode::InvalidHeaderValue)),
+            (&[("if-none-match", "*")], Ok(())),
+            (&[("if-none-match", "\"a")], Err(ErrorCode::InvalidHeaderValue)),
+        ];
+        for (lines, expected) in table {
+            let found = conditions(&sent(lines), now).map(drop).map_err(|error| error.code);
+            assert_eq!(found, expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_expressions() {
+        let table = [
+            ("x-ms-if-sequence-number-le", "9223372036854775807", true),
+            ("x-ms-if-sequence-number-le", "9223372036854775808", false),
+            ("x-ms-if-sequence-number-lt", "-1", false),
+            ("x-ms-if-sequence-number-eq", "7", true),
+            ("x-ms-blob-condition-appendpos", "0", true),
+            ("x-ms-blob-condition-appendpos", "one", false),
+            ("x-ms-blob-condition-maxsize", "18446744073709551615", true),
+            ("x-ms-if-tags", "a = 'b' OR c <> 'd'", true),
+            ("x-ms-if-tags", "a = b", false),
+            ("x-ms-lease-id", "1f812371a41d49e6b123f4b542e851c5", true),
+            ("x-ms-lease-id", "mine", false),
+        ];
+        for (name, value, fine) in table {
+            let sent = sent(&[(name, value)]);
+            let found = sequence_numbers(&sent)
+                .and(append(&sent).map(drop))
+                .and(if_tags(&sent).map(drop))
+                .and(lease_id(&sent).map(drop));
+            let found = found.map_err(|error| error.code);
+            assert_eq!(found, if fine { Ok(()) } else { Err(ErrorCode::InvalidHeaderValue) }, "{name}: {value}");
+        }
+    }
 }

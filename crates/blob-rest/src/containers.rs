@@ -1,32 +1,20 @@
-//! Create Container, Get Container Properties, Delete Container.
+//! Create Container, Get Container Properties, Get and Set Container Metadata, Delete Container.
 
 use blob::{
     PublicAccess,
-    container::{self, ContainerProperties, CreateContainer, DeleteContainer, GetContainerProperties},
+    container::{
+        self, ContainerProperties, CreateContainer, DeleteContainer, GetContainerProperties, SetContainerMetadata,
+    },
 };
-use concurrency::lease::LeaseProperties;
-use http::{HeaderName, StatusCode, header};
-use rest::{Caller, Request, Response, ServiceError, dates, headers};
+use http::StatusCode;
+use rest::{Caller, Request, Response, ServiceError, headers};
 use store::Scope;
-use types::{ETag, Timestamp};
 
-use crate::{BlobService, acl, conditions, errors, metadata, names};
-
-macro_rules! names {
-    ($($name:ident: $text:literal;)*) => {
-        $(const $name: HeaderName = HeaderName::from_static($text);)*
-    };
-}
-
-pub(crate) const BLOB_PUBLIC_ACCESS: HeaderName = HeaderName::from_static("x-ms-blob-public-access");
-
-names! {
-    LEASE_STATUS: "x-ms-lease-status";
-    LEASE_STATE: "x-ms-lease-state";
-    LEASE_DURATION: "x-ms-lease-duration";
-    HAS_IMMUTABILITY_POLICY: "x-ms-has-immutability-policy";
-    HAS_LEGAL_HOLD: "x-ms-has-legal-hold";
-}
+use crate::{
+    BlobService, acl, answers, conditions, errors,
+    header_names::{BLOB_PUBLIC_ACCESS, HAS_IMMUTABILITY_POLICY, HAS_LEGAL_HOLD, IMMUTABLE_STORAGE_WITH_VERSIONING},
+    leases, metadata, names,
+};
 
 pub(crate) async fn create(
     service: &BlobService,
@@ -51,7 +39,7 @@ pub(crate) async fn create(
         .transact(Scope::unit(caller.unit()), |txn| async move { container::create(&txn, operation).await })
         .await
         .map_err(errors::of)?;
-    Ok(stamped(Response::new(StatusCode::CREATED), made.etag, made.last_modified))
+    Ok(answers::stamped(Response::new(StatusCode::CREATED), caller.version, made.etag, made.last_modified))
 }
 
 pub(crate) async fn properties(
@@ -59,6 +47,29 @@ pub(crate) async fn properties(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
+    let found = read(service, caller, request).await?;
+    let mut response = stamped(caller, &found);
+    response = leases::described(response, found.lease);
+    if let Some(access) = public_access_text(found.public_access) {
+        response = response.text_header(BLOB_PUBLIC_ACCESS, access);
+    }
+    response = response
+        .text_header(HAS_IMMUTABILITY_POLICY, "false")
+        .text_header(HAS_LEGAL_HOLD, "false")
+        .text_header(IMMUTABLE_STORAGE_WITH_VERSIONING, "false");
+    Ok(metadata::to_headers(response, &found.metadata))
+}
+
+pub(crate) async fn get_metadata(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Response, ServiceError> {
+    let found = read(service, caller, request).await?;
+    Ok(metadata::to_headers(stamped(caller, &found), &found.metadata))
+}
+
+async fn read(service: &BlobService, caller: &Caller, request: &Request) -> Result<ContainerProperties, ServiceError> {
     let operation = caller
         .authorize(
             &service.store.snapshot(),
@@ -69,9 +80,31 @@ pub(crate) async fn properties(
             },
         )
         .await?;
-    let found =
-        container::properties(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
-    Ok(described(&found))
+    container::properties(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)
+}
+
+pub(crate) async fn set_metadata(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Response, ServiceError> {
+    let operation = &caller
+        .authorize(
+            &service.store.snapshot(),
+            SetContainerMetadata {
+                account: caller.unit(),
+                name: names::container(request)?,
+                preconditions: conditions::of_container(caller, &request.headers, service.store.now())?,
+                metadata: metadata::from_headers(&request.headers)?,
+            },
+        )
+        .await?;
+    let written = service
+        .store
+        .transact(Scope::unit(caller.unit()), |txn| async move { container::set_metadata(&txn, operation).await })
+        .await
+        .map_err(errors::of)?;
+    Ok(answers::written(Response::new(StatusCode::OK), caller.version, written))
 }
 
 pub(crate) async fn delete(
@@ -79,17 +112,13 @@ pub(crate) async fn delete(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let now = service.store.now();
     let operation = &caller
         .authorize(
             &service.store.snapshot(),
             DeleteContainer {
                 account: caller.unit(),
                 name: names::container(request)?,
-                version: caller.version,
-                lease_id: conditions::lease_id(&request.headers)?,
-                if_modified_since: conditions::date(&request.headers, &header::IF_MODIFIED_SINCE, now)?,
-                if_unmodified_since: conditions::date(&request.headers, &header::IF_UNMODIFIED_SINCE, now)?,
+                preconditions: conditions::of_container(caller, &request.headers, service.store.now())?,
             },
         )
         .await?;
@@ -118,27 +147,6 @@ pub(crate) const fn public_access_text(access: PublicAccess) -> Option<&'static 
     }
 }
 
-fn described(found: &ContainerProperties) -> Response {
-    let mut response = stamped(Response::new(StatusCode::OK), found.etag, found.last_modified);
-    response = leased(response, found.lease);
-    if let Some(access) = public_access_text(found.public_access) {
-        response = response.text_header(BLOB_PUBLIC_ACCESS, access);
-    }
-    response = response.text_header(HAS_IMMUTABILITY_POLICY, "false").text_header(HAS_LEGAL_HOLD, "false");
-    metadata::to_headers(response, &found.metadata)
-}
-
-/// ETag and Last-Modified.
-pub(crate) fn stamped(response: Response, etag: ETag, last_modified: Timestamp) -> Response {
-    response
-        .text_header(header::ETAG, &format!("\"{etag}\""))
-        .text_header(header::LAST_MODIFIED, &dates::rfc1123(last_modified))
-}
-
-pub(crate) fn leased(response: Response, lease: LeaseProperties) -> Response {
-    let response = response.text_header(LEASE_STATUS, lease.status()).text_header(LEASE_STATE, lease.state.as_str());
-    match lease.duration() {
-        Some(duration) => response.text_header(LEASE_DURATION, duration),
-        None => response,
-    }
+fn stamped(caller: &Caller, found: &ContainerProperties) -> Response {
+    answers::stamped(Response::new(StatusCode::OK), caller.version, found.etag, found.last_modified)
 }

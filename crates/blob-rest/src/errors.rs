@@ -1,28 +1,173 @@
 //! The one table from refusals of the Blob service to status, code and message.
 
-use blob::errors::{About, BlobError};
+use blob::{
+    errors::{About, BlobError},
+    tags::InvalidTags,
+};
 use concurrency::{
-    conditions::{ReadRefusal, WriteRefusal},
-    lease::LeaseCheckRefusal,
+    append_condition::AppendRefusal,
+    conditions::{ConditionHeader, ReadRefusal, SourceRefusal, WriteRefusal},
+    lease::{LeaseCheckRefusal, LeaseRefusal},
 };
 use http::StatusCode;
 use rest::{ServiceError, caller};
 use types::ErrorCode;
 
+use crate::header_names::{BLOB_CONTENT_LENGTH, EXPIRY_TIME, LEASE_ACTION, LEASE_BREAK_PERIOD, LEASE_DURATION};
+
+/// What a client is answered.
 pub(crate) fn of(error: BlobError) -> ServiceError {
     match error {
         BlobError::Denied(denied) => caller::denied_answer(&denied),
         BlobError::Store(error) => ServiceError::from_store(&error),
-        BlobError::ContainerNotFound => say(ErrorCode::ContainerNotFound, "The specified container does not exist."),
-        BlobError::BlobNotFound => say(ErrorCode::BlobNotFound, "The specified blob does not exist."),
-        BlobError::ContainerAlreadyExists => {
-            say(ErrorCode::ContainerAlreadyExists, "The specified container already exists.")
-        }
-        BlobError::BlobAlreadyExists => say(ErrorCode::BlobAlreadyExists, "The specified blob already exists."),
-        BlobError::InvalidBlobType => say(ErrorCode::InvalidBlobType, "The blob type is invalid for this operation."),
         BlobError::Lease(about, refusal) => lease(about, refusal),
+        BlobError::LeaseOperation(refusal) => lease_operation(refusal),
         BlobError::Read(refusal) => read(refusal),
         BlobError::Write(refusal) => write(refusal),
+        BlobError::Source(refusal) => source(refusal),
+        BlobError::Append(refusal) => append(refusal),
+        BlobError::Tags(invalid) => tags(&invalid),
+        BlobError::TooLarge(limit) => ServiceError::body_too_large(limit),
+        BlobError::InvalidPageBlobLength(length) => {
+            ServiceError::invalid_header(BLOB_CONTENT_LENGTH.as_str(), &length.to_string())
+        }
+        BlobError::InvalidExpiry => {
+            say(ErrorCode::InvalidHeaderValue, "The value for one of the HTTP headers is not in the correct format.")
+                .with_detail("HeaderName", EXPIRY_TIME.as_str())
+                .with_detail("Reason", "the time is not in the future")
+        }
+        BlobError::SourceTooLarge { .. } => say(
+            ErrorCode::CannotVerifyCopySource,
+            "The source request body for copy source is too large and exceeds the maximum permissible limit.",
+        )
+        .with_status(StatusCode::CONFLICT)
+        .with_detail("Reason", error.to_string()),
+        other => {
+            let reason = other.to_string();
+            let (code, message, details) = plain(&other);
+            let error = say(code, message);
+            if details { error.with_detail("Reason", reason) } else { error }
+        }
+    }
+}
+
+/// Refusals that say nothing but themselves: code, message, and whether the values in them are told.
+fn plain(error: &BlobError) -> (ErrorCode, &'static str, bool) {
+    use ErrorCode as Code;
+
+    match error {
+        BlobError::ContainerNotFound => (Code::ContainerNotFound, "The specified container does not exist.", false),
+        BlobError::BlobNotFound => (Code::BlobNotFound, "The specified blob does not exist.", false),
+        BlobError::ContainerAlreadyExists => {
+            (Code::ContainerAlreadyExists, "The specified container already exists.", false)
+        }
+        BlobError::BlobAlreadyExists => (Code::BlobAlreadyExists, "The specified blob already exists.", false),
+        BlobError::UnauthorizedBlobOverwrite => {
+            (Code::UnauthorizedBlobOverwrite, "This request is not authorized to perform blob overwrites.", false)
+        }
+        BlobError::InvalidBlobType => (Code::InvalidBlobType, "The blob type is invalid for this operation.", false),
+        BlobError::TagConditionNotMet | BlobError::SourceTagConditionNotMet | BlobError::TierConditionNotMet => {
+            (Code::ConditionNotMet, NOT_MET, true)
+        }
+        BlobError::InvalidSourceBlobType => {
+            (Code::InvalidSourceBlobType, "The copy source blob type is invalid for this operation.", false)
+        }
+        BlobError::SourceArchived | BlobError::BlobArchived => {
+            (Code::BlobArchived, "This operation is not permitted on an archived blob.", false)
+        }
+        BlobError::BlobIsSealed => (Code::BlobIsSealed, "The specified append blob is sealed.", false),
+        BlobError::SequenceNumberConditionNotMet => {
+            (Code::SequenceNumberConditionNotMet, "The sequence number condition specified was not met.", false)
+        }
+        BlobError::SequenceNumberIncrementTooLarge => (
+            Code::SequenceNumberIncrementTooLarge,
+            "The sequence number increment cannot be performed because it would result in overflow of the sequence \
+             number.",
+            false,
+        ),
+        BlobError::PendingCopyOperation => {
+            (Code::PendingCopyOperation, "There is currently a pending copy operation.", false)
+        }
+        BlobError::NoPendingCopyOperation => {
+            (Code::NoPendingCopyOperation, "There is currently no pending copy operation.", false)
+        }
+        BlobError::CopyIdMismatch => (
+            Code::CopyIdMismatch,
+            "The specified copy ID did not match the copy ID for the pending copy operation.",
+            false,
+        ),
+        BlobError::SnapshotsPresent => {
+            (Code::SnapshotsPresent, "This operation is not permitted because the blob has snapshots.", false)
+        }
+        BlobError::BlobBeingRehydrated => {
+            (Code::BlobBeingRehydrated, "This operation is not permitted because the blob is being rehydrated.", false)
+        }
+        BlobError::InvalidBlockId(_) => {
+            (Code::InvalidBlockId, "The specified block ID is invalid. The block ID must be Base64-encoded.", true)
+        }
+        BlobError::BlockIdLength { .. } => {
+            (Code::InvalidBlobOrBlock, "The specified blob or block content is invalid.", true)
+        }
+        BlobError::BlockCountExceedsLimit(_) => (
+            Code::BlockCountExceedsLimit,
+            "The committed or uncommitted block count cannot exceed the maximum limit.",
+            true,
+        ),
+        BlobError::BlockListTooLong(_) => {
+            (Code::BlockListTooLong, "The block list may not contain more than 50,000 blocks.", true)
+        }
+        BlobError::InvalidBlockList => (Code::InvalidBlockList, "The specified block list is invalid.", false),
+        BlobError::InvalidPageRange { .. } => (Code::InvalidPageRange, "The page range specified is invalid.", true),
+        BlobError::InvalidRange => {
+            (Code::InvalidRange, "The range specified is invalid for the current size of the resource.", false)
+        }
+        BlobError::PreviousSnapshotNotFound => {
+            (Code::PreviousSnapshotNotFound, "The previous snapshot is not found.", false)
+        }
+        BlobError::PreviousSnapshotCannotBeNewer => (
+            Code::PreviousSnapshotCannotBeNewer,
+            "The prevsnapshot query parameter value cannot be newer than snapshot query parameter value.",
+            false,
+        ),
+        BlobError::BlobOverwritten => {
+            (Code::BlobOverwritten, "The blob has been recreated since the previous snapshot was taken.", false)
+        }
+        BlobError::AccessTierNotSupported(_) => {
+            (Code::AccessTierNotSupportedForBlobType, "The access tier is not supported for this blob type.", true)
+        }
+        BlobError::CannotChangeToLowerTier => {
+            (Code::CannotChangeToLowerTier, "A higher blob tier has already been explicitly set.", false)
+        }
+        BlobError::TierTooSmall => (
+            Code::BlobTierInadequateForContentLength,
+            "Specified blob tier size limit cannot be less than content length.",
+            false,
+        ),
+        BlobError::ContentLengthLargerThanTierLimit => {
+            (Code::ContentLengthLargerThanTierLimit, "The blob's content length cannot exceed its tier limit.", false)
+        }
+        BlobError::BothTags => (
+            Code::BothUserTagsAndSourceTagsCopyPresentException,
+            "Both x-ms-tags header and the copying of source tags are specified; only one is allowed.",
+            false,
+        ),
+        BlobError::NotForSnapshots => {
+            (Code::InvalidOperation, "Invalid operation against a blob snapshot or version.", false)
+        }
+        // Those that `of` answers before it asks here.
+        BlobError::Denied(_)
+        | BlobError::Store(_)
+        | BlobError::Lease(..)
+        | BlobError::LeaseOperation(_)
+        | BlobError::Read(_)
+        | BlobError::Write(_)
+        | BlobError::Source(_)
+        | BlobError::SourceTooLarge { .. }
+        | BlobError::Append(_)
+        | BlobError::Tags(_)
+        | BlobError::TooLarge(_)
+        | BlobError::InvalidPageBlobLength(_)
+        | BlobError::InvalidExpiry => (Code::InternalError, "The server encountered an internal error.", false),
     }
 }
 
@@ -35,7 +180,7 @@ const MULTIPLE: &str = "Multiple condition headers are not supported.";
 
 fn read(refusal: ReadRefusal) -> ServiceError {
     match refusal {
-        ReadRefusal::NotFound => say(ErrorCode::BlobNotFound, "The specified blob does not exist."),
+        ReadRefusal::NotFound => of(BlobError::BlobNotFound),
         ReadRefusal::ConditionNotMet(_) => say(ErrorCode::ConditionNotMet, NOT_MET),
         ReadRefusal::NotModified => say(ErrorCode::ConditionNotMet, NOT_MET).with_status(StatusCode::NOT_MODIFIED),
         ReadRefusal::Unsatisfiable => say(
@@ -48,15 +193,64 @@ fn read(refusal: ReadRefusal) -> ServiceError {
 
 fn write(refusal: WriteRefusal) -> ServiceError {
     match refusal {
-        WriteRefusal::NotFound => say(ErrorCode::BlobNotFound, "The specified blob does not exist."),
-        WriteRefusal::AlreadyExists => say(ErrorCode::BlobAlreadyExists, "The specified blob already exists."),
+        WriteRefusal::NotFound => of(BlobError::BlobNotFound),
+        WriteRefusal::AlreadyExists => of(BlobError::BlobAlreadyExists),
         WriteRefusal::ConditionNotMet(_) => say(ErrorCode::ConditionNotMet, NOT_MET),
         WriteRefusal::MultipleConditionHeaders => say(ErrorCode::MultipleConditionHeadersNotSupported, MULTIPLE),
         WriteRefusal::HeaderNotSupported(header) => {
             say(ErrorCode::ConditionHeadersNotSupported, "Condition headers are not supported.")
-                .with_detail("HeaderName", format!("{header:?}"))
+                .with_detail("HeaderName", condition_name(header))
         }
     }
+}
+
+const fn condition_name(header: ConditionHeader) -> &'static str {
+    match header {
+        ConditionHeader::IfMatch => "If-Match",
+        ConditionHeader::IfNoneMatch => "If-None-Match",
+        ConditionHeader::IfModifiedSince => "If-Modified-Since",
+        ConditionHeader::IfUnmodifiedSince => "If-Unmodified-Since",
+    }
+}
+
+fn source(refusal: SourceRefusal) -> ServiceError {
+    match refusal {
+        SourceRefusal::NotFound => {
+            ServiceError::new(ErrorCode::CannotVerifyCopySource, "The specified blob does not exist.")
+        }
+        SourceRefusal::ConditionNotMet(header) => say(
+            ErrorCode::SourceConditionNotMet,
+            "The source condition specified using HTTP conditional header(s) is not met.",
+        )
+        .with_detail("ConditionName", condition_name(header)),
+        SourceRefusal::MultipleConditionHeaders => say(ErrorCode::MultipleConditionHeadersNotSupported, MULTIPLE),
+    }
+}
+
+fn append(refusal: AppendRefusal) -> ServiceError {
+    match refusal {
+        AppendRefusal::PositionNotMet { length } => {
+            say(ErrorCode::AppendPositionConditionNotMet, "The append position condition specified was not met.")
+                .with_detail("BlobLength", length.to_string())
+        }
+        AppendRefusal::MaxSizeNotMet => {
+            say(ErrorCode::MaxBlobSizeConditionNotMet, "The max blob size condition specified was not met.")
+        }
+    }
+}
+
+fn tags(invalid: &InvalidTags) -> ServiceError {
+    let (code, message) = match invalid {
+        InvalidTags::TooMany(_) | InvalidTags::NameTooLong(_) | InvalidTags::ValueTooLong(_) => {
+            (ErrorCode::TagsTooLarge, "The tags specified exceed the maximum permissible limit.")
+        }
+        InvalidTags::EmptyName => (ErrorCode::EmptyTagName, "The name of one of the tag key-value pairs is empty."),
+        InvalidTags::Duplicate(_) => (ErrorCode::DuplicateTagNames, "The tags specified contain duplicate names."),
+        InvalidTags::Character(_) => {
+            (ErrorCode::InvalidInput, "The tags specified are invalid. They contain characters that are not permitted.")
+        }
+    };
+    say(code, message).with_detail("Reason", invalid.to_string())
 }
 
 fn lease(about: About, refusal: LeaseCheckRefusal) -> ServiceError {
@@ -89,5 +283,89 @@ fn lease(about: About, refusal: LeaseCheckRefusal) -> ServiceError {
             ErrorCode::InfiniteLeaseDurationRequired,
             "The lease ID matched, but the specified lease must be an infinite-duration lease.",
         ),
+    }
+}
+
+fn lease_operation(refusal: LeaseRefusal) -> ServiceError {
+    let (code, message) = match refusal {
+        LeaseRefusal::AlreadyPresent => (ErrorCode::LeaseAlreadyPresent, "There is already a lease present."),
+        LeaseRefusal::IdMismatch => (
+            ErrorCode::LeaseIdMismatchWithLeaseOperation,
+            "The lease ID specified did not match the lease ID for the resource with the specified lease operation.",
+        ),
+        LeaseRefusal::NotPresent => {
+            (ErrorCode::LeaseNotPresentWithLeaseOperation, "There is currently no lease on the resource.")
+        }
+        LeaseRefusal::BreakingCannotBeAcquired => (
+            ErrorCode::LeaseIsBreakingAndCannotBeAcquired,
+            "The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is \
+             broken.",
+        ),
+        LeaseRefusal::BreakingCannotBeChanged => (
+            ErrorCode::LeaseIsBreakingAndCannotBeChanged,
+            "The lease ID matched, but the lease is currently in breaking state and cannot be changed.",
+        ),
+        LeaseRefusal::BrokenCannotBeRenewed => (
+            ErrorCode::LeaseIsBrokenAndCannotBeRenewed,
+            "The lease ID matched, but the lease has been broken explicitly and cannot be renewed.",
+        ),
+        // Only files lack these.
+        LeaseRefusal::RenewNotSupported => return ServiceError::invalid_header(LEASE_ACTION.as_str(), "renew"),
+        LeaseRefusal::FixedDurationNotSupported => return ServiceError::invalid_header(LEASE_DURATION.as_str(), ""),
+        LeaseRefusal::BreakPeriodNotSupported => return ServiceError::invalid_header(LEASE_BREAK_PERIOD.as_str(), ""),
+    };
+    say(code, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_and_codes() {
+        let table = [
+            (BlobError::ContainerNotFound, 404, "ContainerNotFound"),
+            (BlobError::BlobNotFound, 404, "BlobNotFound"),
+            (BlobError::UnauthorizedBlobOverwrite, 403, "UnauthorizedBlobOverwrite"),
+            (BlobError::InvalidBlobType, 409, "InvalidBlobType"),
+            (BlobError::Lease(About::Blob, LeaseCheckRefusal::IdMissing), 412, "LeaseIdMissing"),
+            (BlobError::Lease(About::Blob, LeaseCheckRefusal::IdMismatch), 412, "LeaseIdMismatchWithBlobOperation"),
+            (
+                BlobError::Lease(About::Container, LeaseCheckRefusal::NotPresent),
+                412,
+                "LeaseNotPresentWithContainerOperation",
+            ),
+            (BlobError::LeaseOperation(LeaseRefusal::AlreadyPresent), 409, "LeaseAlreadyPresent"),
+            (BlobError::LeaseOperation(LeaseRefusal::IdMismatch), 409, "LeaseIdMismatchWithLeaseOperation"),
+            (BlobError::Read(ReadRefusal::NotModified), 304, "ConditionNotMet"),
+            (BlobError::Read(ReadRefusal::Unsatisfiable), 400, "UnsatisfiableCondition"),
+            (BlobError::Write(WriteRefusal::MultipleConditionHeaders), 400, "MultipleConditionHeadersNotSupported"),
+            (BlobError::TagConditionNotMet, 412, "ConditionNotMet"),
+            (BlobError::Source(SourceRefusal::NotFound), 404, "CannotVerifyCopySource"),
+            (BlobError::SourceTooLarge { length: 2, limit: 1 }, 409, "CannotVerifyCopySource"),
+            (BlobError::Append(AppendRefusal::MaxSizeNotMet), 412, "MaxBlobSizeConditionNotMet"),
+            (BlobError::SequenceNumberConditionNotMet, 412, "SequenceNumberConditionNotMet"),
+            (BlobError::SnapshotsPresent, 409, "SnapshotsPresent"),
+            (BlobError::BlobArchived, 409, "BlobArchived"),
+            (BlobError::InvalidBlockId(65), 400, "InvalidBlockId"),
+            (BlobError::BlockIdLength { found: 1, expected: 2 }, 400, "InvalidBlobOrBlock"),
+            (BlobError::BlockCountExceedsLimit(50_000), 409, "BlockCountExceedsLimit"),
+            (BlobError::InvalidBlockList, 400, "InvalidBlockList"),
+            (BlobError::InvalidPageRange { start: 0, end: 1 }, 416, "InvalidPageRange"),
+            (BlobError::InvalidPageBlobLength(1), 400, "InvalidHeaderValue"),
+            (BlobError::TooLarge(1), 413, "RequestBodyTooLarge"),
+            (BlobError::PreviousSnapshotNotFound, 409, "PreviousSnapshotNotFound"),
+            (BlobError::PreviousSnapshotCannotBeNewer, 400, "PreviousSnapshotCannotBeNewer"),
+            (BlobError::AccessTierNotSupported("P4"), 400, "AccessTierNotSupportedForBlobType"),
+            (BlobError::Tags(InvalidTags::EmptyName), 400, "EmptyTagName"),
+            (BlobError::Tags(InvalidTags::Character('&')), 400, "InvalidInput"),
+            (BlobError::InvalidExpiry, 400, "InvalidHeaderValue"),
+            (BlobError::NotForSnapshots, 400, "InvalidOperation"),
+        ];
+        for (error, status, code) in table {
+            let shown = error.to_string();
+            let answer = of(error);
+            assert_eq!((answer.status.as_u16(), answer.code.as_str()), (status, code), "{shown}");
+        }
     }
 }

@@ -3,19 +3,44 @@
 //! Decides no rule: what may happen is asked of `access`, what happens of `blob`.
 
 mod acl;
+mod answers;
+mod append;
+mod batch;
 mod blobs;
+mod blocks;
 mod conditions;
 mod containers;
+mod copies;
+mod copying;
+mod described;
 mod errors;
+mod find;
+mod from_url;
+mod header_names;
+mod leases;
 mod listing;
 mod metadata;
 mod names;
+mod page_ranges;
+mod pages;
+mod properties;
+mod put_blob;
 mod route;
+mod snapshots;
+mod sources;
+mod tags;
+mod tier;
 mod unsupported;
+mod upload;
 
-use std::sync::Arc;
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+};
 
 use access::Accounts;
+use concurrency::lease::LeaseId;
+pub use copying::Copies;
 use rest::{BoxFuture, Outcome, Request, Service, cors};
 use store::Store;
 
@@ -23,13 +48,25 @@ use store::Store;
 pub struct BlobService {
     store: Store,
     accounts: Arc<Accounts>,
+    /// Makes ids that nobody can guess out of ids that nobody has twice.
+    hasher: RandomState,
+    copies: Arc<Copies>,
 }
 
 impl BlobService {
     /// Serves these accounts from this store.
     #[must_use]
-    pub const fn new(store: Store, accounts: Arc<Accounts>) -> Self {
-        Self { store, accounts }
+    pub fn new(store: Store, accounts: Arc<Accounts>, copies: Arc<Copies>) -> Self {
+        Self { store, accounts, hasher: RandomState::new(), copies }
+    }
+
+    /// A lease id for a request that proposes none: of this request alone, and not to be told from its id.
+    fn fresh_lease_id(&self, request: &Request) -> LeaseId {
+        let half = |part: u8| u128::from(self.hasher.hash_one((request.request_id, part)));
+        // The marks of a GUID that was drawn.
+        let marks = (0x4 << 76) | (0b10 << 62);
+        let bits = (half(0) << 64 | half(1)) & !((0xF << 76) | (0b11 << 62));
+        LeaseId::from_u128(bits | marks)
     }
 }
 

@@ -1,18 +1,22 @@
-//! List Containers and List Blobs.
+//! List Containers, and what all listings share.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use blob::{
     Metadata,
     container::ContainerProperties,
-    list::{self, ListBlobs, ListContainers, Listed, Page},
-    object::BlobProperties,
+    list::{self, ListContainers},
 };
 use concurrency::lease::LeaseProperties;
 use http::{StatusCode, header};
-use rest::{Caller, Request, Response, ServiceError, checksum, dates, headers, xml::XmlWriter};
-use types::{ETag, Timestamp, limits::LIST_PAGE_MAX};
+use rest::{Caller, Request, Response, ServiceError, dates, headers, xml::XmlWriter};
+use types::{ETag, Switch, Timestamp, limits::LIST_PAGE_MAX};
 
-use crate::{BlobService, containers::public_access_text, errors, metadata::DEFAULT_TYPE, names};
+use crate::{BlobService, containers::public_access_text, errors};
+
+mod blobs;
+mod marker;
+
+pub(crate) use blobs::blobs;
 
 pub(crate) async fn containers(
     service: &BlobService,
@@ -20,117 +24,61 @@ pub(crate) async fn containers(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let asked = Asked::new(request)?;
-    let with_metadata = includes(request, &["metadata", "deleted", "system"])?;
+    let with_metadata = includes(request, &["metadata", "deleted", "system"])?.has("metadata");
     let operation = caller
         .authorize(
             &service.store.snapshot(),
             ListContainers {
                 account: caller.unit(),
                 prefix: asked.prefix.to_owned(),
-                marker: asked.marker()?,
+                marker: asked.marker.map(container_marker).transpose()?,
                 limit: asked.limit,
             },
         )
         .await?;
     let page =
         list::containers(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
-    let mut xml = asked.begin(caller, request, None);
+    let endpoint = endpoint(caller, request);
+    let new = caller.version.has(Switch::EndpointsInListings);
+    let mut xml = XmlWriter::document();
+    let attribute = if new { "ServiceEndpoint" } else { "AccountName" };
+    xml.open_with("EnumerationResults", &[(attribute, &endpoint)]);
+    asked.repeat(&mut xml);
     xml.open("Containers");
     for (name, properties) in &page.items {
         xml.open("Container");
         xml.element("Name", name);
-        container(&mut xml, properties, with_metadata);
+        if !new {
+            xml.element("Url", &format!("{endpoint}{name}"));
+        }
+        container(&mut xml, properties);
+        if with_metadata {
+            metadata(&mut xml, &properties.metadata);
+        }
         xml.close("Container");
     }
     xml.close("Containers");
-    Ok(end(xml, &page))
+    Ok(end(xml, page.next.map(|name| URL_SAFE_NO_PAD.encode(name))))
 }
 
-fn container(xml: &mut XmlWriter, found: &ContainerProperties, with_metadata: bool) {
+fn container(xml: &mut XmlWriter, found: &ContainerProperties) {
     xml.open("Properties");
     stamps(xml, found.etag, found.last_modified);
     lease(xml, found.lease);
     xml.optional("PublicAccess", public_access_text(found.public_access));
     xml.element("HasImmutabilityPolicy", "false");
     xml.element("HasLegalHold", "false");
+    xml.element("ImmutableStorageWithVersioningEnabled", "false");
     xml.close("Properties");
-    if with_metadata {
-        metadata(xml, &found.metadata);
-    }
 }
 
-pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
-    const PARTS: &[&str] = &[
-        "metadata",
-        "snapshots",
-        "uncommittedblobs",
-        "copy",
-        "deleted",
-        "tags",
-        "versions",
-        "deletedwithversions",
-        "immutabilitypolicy",
-        "legalhold",
-    ];
-    let asked = Asked::new(request)?;
-    let with_metadata = includes(request, PARTS)?;
-    let container = names::container(request)?;
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            ListBlobs {
-                account: caller.unit(),
-                container: container.clone(),
-                prefix: asked.prefix.to_owned(),
-                delimiter: asked.delimiter.map(str::to_owned),
-                marker: asked.marker()?,
-                limit: asked.limit,
-            },
-        )
-        .await?;
-    let page = list::blobs(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
-    let mut xml = asked.begin(caller, request, Some(container.as_str()));
-    xml.open("Blobs");
-    for item in &page.items {
-        match item {
-            Listed::Prefix(prefix) => {
-                xml.open("BlobPrefix");
-                xml.encoded_element("Name", prefix);
-                xml.close("BlobPrefix");
-            }
-            Listed::Blob(name, properties) => {
-                xml.open("Blob");
-                xml.encoded_element("Name", name);
-                blob(&mut xml, properties);
-                if with_metadata {
-                    metadata(&mut xml, &properties.metadata);
-                }
-                xml.empty("OrMetadata");
-                xml.close("Blob");
-            }
-        }
-    }
-    xml.close("Blobs");
-    Ok(end(xml, &page))
+fn container_marker(raw: &str) -> Result<String, ServiceError> {
+    let name = URL_SAFE_NO_PAD.decode(raw).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    name.ok_or_else(|| not_given_out(raw))
 }
 
-fn blob(xml: &mut XmlWriter, found: &BlobProperties) {
-    let served = &found.headers;
-    xml.open("Properties");
-    xml.element("Creation-Time", &dates::rfc1123(found.created));
-    stamps(xml, found.etag, found.last_modified);
-    xml.element("Content-Length", &found.length.to_string());
-    xml.element("Content-Type", served.content_type.as_deref().unwrap_or(DEFAULT_TYPE));
-    xml.element("Content-Encoding", served.content_encoding.as_deref().unwrap_or_default());
-    xml.element("Content-Language", served.content_language.as_deref().unwrap_or_default());
-    let md5 = served.content_md5.as_ref().map(checksum::format_md5);
-    xml.element("Content-MD5", md5.as_deref().unwrap_or_default());
-    xml.element("Cache-Control", served.cache_control.as_deref().unwrap_or_default());
-    xml.element("Content-Disposition", served.content_disposition.as_deref().unwrap_or_default());
-    xml.element("BlobType", "BlockBlob");
-    lease(xml, found.lease);
-    xml.element("ServerEncrypted", "false");
-    xml.close("Properties");
+fn not_given_out(marker: &str) -> ServiceError {
+    ServiceError::invalid_query("marker", marker, "it is not one that was given out")
 }
 
 fn stamps(xml: &mut XmlWriter, etag: ETag, last_modified: Timestamp) {
@@ -152,73 +100,81 @@ fn metadata(xml: &mut XmlWriter, metadata: &Metadata) {
     xml.close("Metadata");
 }
 
-/// What both listings are asked with.
+/// The address of the account, with a slash at its end.
+pub(crate) fn endpoint(caller: &Caller, request: &Request) -> String {
+    let host = headers::text(&request.headers, &header::HOST).ok().flatten().unwrap_or_default();
+    let scheme = if request.secure { "https" } else { "http" };
+    if request.target.path_style {
+        format!("{scheme}://{host}/{}/", caller.account.name.as_str())
+    } else {
+        format!("{scheme}://{host}/")
+    }
+}
+
+/// What listings are asked with.
 struct Asked<'a> {
     prefix: &'a str,
     delimiter: Option<&'a str>,
-    raw_marker: Option<&'a str>,
-    max_results: Option<u64>,
+    marker: Option<&'a str>,
+    max_results: Option<usize>,
     limit: usize,
 }
 
 impl<'a> Asked<'a> {
     fn new(request: &'a Request) -> Result<Self, ServiceError> {
         let query = &request.target.query;
-        let max_results = query.number("maxresults", 1, u64::from(u32::MAX))?;
-        let limit = max_results.and_then(|number| usize::try_from(number).ok()).unwrap_or(LIST_PAGE_MAX);
+        let max_results = max_results(request)?;
         Ok(Self {
             prefix: query.get("prefix").unwrap_or_default(),
-            delimiter: query.get("delimiter"),
-            raw_marker: query.get("marker").filter(|marker| !marker.is_empty()),
+            delimiter: query.get("delimiter").filter(|delimiter| !delimiter.is_empty()),
+            marker: query.get("marker").filter(|marker| !marker.is_empty()),
             max_results,
-            limit: limit.min(LIST_PAGE_MAX),
+            limit: max_results.unwrap_or(LIST_PAGE_MAX).min(LIST_PAGE_MAX),
         })
     }
 
-    fn marker(&self) -> Result<Option<String>, ServiceError> {
-        let Some(raw) = self.raw_marker else { return Ok(None) };
-        let name = URL_SAFE_NO_PAD.decode(raw).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        name.map(Some).ok_or_else(|| ServiceError::invalid_query("marker", raw, "it is not one that was given out"))
-    }
-
-    fn begin(&self, caller: &Caller, request: &Request, container: Option<&str>) -> XmlWriter {
-        let host = headers::text(&request.headers, &header::HOST).ok().flatten().unwrap_or_default();
-        let scheme = if request.secure { "https" } else { "http" };
-        let endpoint = format!("{scheme}://{host}/{}/", caller.account.name.as_str());
-        let mut xml = XmlWriter::document();
-        match container {
-            Some(name) => {
-                xml.open_with("EnumerationResults", &[("ServiceEndpoint", &endpoint), ("ContainerName", name)]);
-            }
-            None => xml.open_with("EnumerationResults", &[("ServiceEndpoint", &endpoint)]),
-        }
+    /// What was asked for stands in the answer again.
+    fn repeat(&self, xml: &mut XmlWriter) {
         if !self.prefix.is_empty() {
             xml.element("Prefix", self.prefix);
         }
-        xml.optional("Marker", self.raw_marker);
+        xml.optional("Marker", self.marker);
         xml.optional("MaxResults", self.max_results.map(|number| number.to_string()).as_deref());
         xml.optional("Delimiter", self.delimiter);
-        xml
     }
 }
 
-fn end<T>(mut xml: XmlWriter, page: &Page<T>) -> Response {
-    let next = page.next.as_ref().map(|name| URL_SAFE_NO_PAD.encode(name));
+/// `maxresults`, which is at least one.
+pub(crate) fn max_results(request: &Request) -> Result<Option<usize>, ServiceError> {
+    let number = request.target.query.number("maxresults", 1, u64::from(u32::MAX))?;
+    Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
+}
+
+fn end(mut xml: XmlWriter, next: Option<String>) -> Response {
     xml.element("NextMarker", next.as_deref().unwrap_or_default());
     xml.close("EnumerationResults");
     Response::new(StatusCode::OK).xml(xml.finish())
 }
 
-/// True when metadata is asked for. Parts that nothing has yet are accepted; unknown ones are refused.
-fn includes(request: &Request, known: &[&str]) -> Result<bool, ServiceError> {
-    let mut metadata = false;
+/// The parts that `include` asks for.
+pub(crate) struct Includes<'a>(Vec<&'a str>);
+
+impl Includes<'_> {
+    fn has(&self, part: &str) -> bool {
+        self.0.iter().any(|sent| sent.eq_ignore_ascii_case(part))
+    }
+}
+
+/// Reads `include`. Parts that nothing has are accepted, as by a service where the feature is off; unknown ones are refused.
+pub(crate) fn includes<'a>(request: &'a Request, known: &[&str]) -> Result<Includes<'a>, ServiceError> {
+    let mut parts = Vec::new();
     for value in request.target.query.all("include") {
         for part in value.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             if !known.iter().any(|known| known.eq_ignore_ascii_case(part)) {
                 return Err(ServiceError::invalid_query("include", value, "one of its parts is unknown"));
             }
-            metadata |= part.eq_ignore_ascii_case("metadata");
+            parts.push(part);
         }
     }
-    Ok(metadata)
+    Ok(Includes(parts))
 }

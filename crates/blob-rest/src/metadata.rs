@@ -1,99 +1,59 @@
 //! Metadata and HTTP properties, from headers and to headers.
 
-use blob::{HttpHeaders, Metadata};
+use blob::HttpHeaders;
 use http::{HeaderName, header};
+pub(crate) use rest::metadata::{from_headers, is_sent, to_headers};
 use rest::{Caller, Headers, Response, ServiceError, checksum, headers};
-use types::{ErrorCode, limits::METADATA_MAX_BYTES, names::MetadataName};
 
-const PREFIX: &str = "x-ms-meta-";
-
-macro_rules! names {
-    ($($name:ident: $text:literal;)*) => {
-        $(pub(crate) const $name: HeaderName = HeaderName::from_static($text);)*
-    };
-}
-
-names! {
-    BLOB_CONTENT_TYPE: "x-ms-blob-content-type";
-    BLOB_CONTENT_ENCODING: "x-ms-blob-content-encoding";
-    BLOB_CONTENT_LANGUAGE: "x-ms-blob-content-language";
-    BLOB_CONTENT_DISPOSITION: "x-ms-blob-content-disposition";
-    BLOB_CACHE_CONTROL: "x-ms-blob-cache-control";
-    BLOB_CONTENT_MD5: "x-ms-blob-content-md5";
-}
-
-/// The metadata of a request, in the order of names, which keep their letter case. Two names that differ in nothing else
-/// are one name twice, which is refused.
-pub(crate) fn from_headers(sent: &Headers) -> Result<Metadata, ServiceError> {
-    let mut metadata = Metadata::new();
-    let mut bytes = 0;
-    for (name, value) in sent.iter_as_sent() {
-        let Some((prefix, key)) = name.split_at_checked(PREFIX.len()) else { continue };
-        if !prefix.eq_ignore_ascii_case(PREFIX) {
-            continue;
-        }
-        if key.is_empty() {
-            return Err(ServiceError::new(
-                ErrorCode::EmptyMetadataKey,
-                "The key for one of the metadata key-value pairs is empty.",
-            ));
-        }
-        let invalid = || {
-            ServiceError::new(
-                ErrorCode::InvalidMetadata,
-                "The metadata specified is invalid. It has characters that are not permitted.",
-            )
-            .with_detail("HeaderName", name)
-        };
-        if metadata.iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(key)) {
-            return Err(invalid());
-        }
-        MetadataName::parse(key).map_err(|_| invalid())?;
-        let value = value.to_str().map_err(|_| invalid())?;
-        bytes += key.len() + value.len();
-        metadata.push((key.to_owned(), value.to_owned()));
-    }
-    if bytes > METADATA_MAX_BYTES {
-        return Err(ServiceError::new(
-            ErrorCode::MetadataTooLarge,
-            "The size of the specified metadata exceeds the maximum size permitted.",
-        )
-        .with_detail("MaxLimit", METADATA_MAX_BYTES.to_string()));
-    }
-    metadata.sort();
-    Ok(metadata)
-}
-
-pub(crate) fn to_headers(mut response: Response, metadata: &Metadata) -> Response {
-    for (name, value) in metadata {
-        response = response.text_header(format!("{PREFIX}{name}"), value);
-    }
-    response
-}
+use crate::header_names::{
+    BLOB_CACHE_CONTROL, BLOB_CONTENT_DISPOSITION, BLOB_CONTENT_ENCODING, BLOB_CONTENT_LANGUAGE, BLOB_CONTENT_MD5,
+    BLOB_CONTENT_TYPE,
+};
 
 /// How a blob that is being put will be served. The `x-ms-blob-` headers win over the standard ones.
 pub(crate) fn http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceError> {
-    let either = |ours: &HeaderName, standard: &HeaderName| -> Result<Option<String>, ServiceError> {
-        let ours = headers::text(sent, ours)?;
-        Ok(match ours {
-            Some(text) => Some(text),
-            None => headers::text(sent, standard)?,
-        }
-        .filter(|text| !text.is_empty())
-        .map(str::to_owned))
-    };
-    let content_md5 = match headers::text(sent, &BLOB_CONTENT_MD5)? {
-        Some(text) => Some(checksum::parse_md5(&BLOB_CONTENT_MD5, text)?),
-        None => None,
-    };
+    let ours = blob_http_headers(sent)?;
+    let standard = |name: &HeaderName| filled(sent, name);
     Ok(HttpHeaders {
-        content_type: either(&BLOB_CONTENT_TYPE, &header::CONTENT_TYPE)?,
-        content_encoding: either(&BLOB_CONTENT_ENCODING, &header::CONTENT_ENCODING)?,
-        content_language: either(&BLOB_CONTENT_LANGUAGE, &header::CONTENT_LANGUAGE)?,
-        content_disposition: headers::text(sent, &BLOB_CONTENT_DISPOSITION)?.map(str::to_owned),
-        cache_control: either(&BLOB_CACHE_CONTROL, &header::CACHE_CONTROL)?,
-        content_md5,
+        content_type: ours.content_type.or(standard(&header::CONTENT_TYPE)?),
+        content_encoding: ours.content_encoding.or(standard(&header::CONTENT_ENCODING)?),
+        content_language: ours.content_language.or(standard(&header::CONTENT_LANGUAGE)?),
+        cache_control: ours.cache_control.or(standard(&header::CACHE_CONTROL)?),
+        ..ours
     })
+}
+
+/// The same without the standard headers, which say how the request itself is sent.
+pub(crate) fn blob_http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceError> {
+    let text = |name: &HeaderName| filled(sent, name);
+    Ok(HttpHeaders {
+        content_type: text(&BLOB_CONTENT_TYPE)?,
+        content_encoding: text(&BLOB_CONTENT_ENCODING)?,
+        content_language: text(&BLOB_CONTENT_LANGUAGE)?,
+        content_disposition: text(&BLOB_CONTENT_DISPOSITION)?,
+        cache_control: text(&BLOB_CACHE_CONTROL)?,
+        content_md5: match headers::text(sent, &BLOB_CONTENT_MD5)?.filter(|text| !text.is_empty()) {
+            Some(text) => Some(checksum::parse_md5(&BLOB_CONTENT_MD5, text)?),
+            None => None,
+        },
+    })
+}
+
+fn filled(sent: &Headers, name: &HeaderName) -> Result<Option<String>, ServiceError> {
+    Ok(headers::text(sent, name)?.filter(|text| !text.is_empty()).map(str::to_owned))
+}
+
+/// The HTTP properties that a request sets: all of them, or none when it names none.
+pub(crate) fn changed_http_headers(sent: &Headers) -> Result<Option<HttpHeaders>, ServiceError> {
+    let named = [
+        BLOB_CONTENT_TYPE,
+        BLOB_CONTENT_ENCODING,
+        BLOB_CONTENT_LANGUAGE,
+        BLOB_CONTENT_DISPOSITION,
+        BLOB_CACHE_CONTROL,
+        BLOB_CONTENT_MD5,
+    ];
+    if named.iter().any(|name| sent.contains_key(name)) { blob_http_headers(sent).map(Some) } else { Ok(None) }
 }
 
 /// Serves a blob with the headers that the credential sets instead of its own.

@@ -1,17 +1,55 @@
-//! The names in a target, checked.
+//! The names in a target, checked: the container, the blob, and the part of the blob that is meant.
 
-use blob::object::Address;
-use rest::{Request, ServiceError};
+use blob::{
+    errors::BlobError,
+    object::{Address, SnapshotTime},
+};
+use rest::{Query, Request, ServiceError, dates};
 use types::{
-    ErrorCode, UnitId,
+    ErrorCode, Timestamp, UnitId,
     names::{BlobName, ContainerName, NameError},
 };
+
+use crate::errors;
 
 pub(crate) fn container(request: &Request) -> Result<ContainerName, ServiceError> {
     ContainerName::parse(request.target.container.as_deref().unwrap_or_default()).map_err(refused)
 }
 
-pub(crate) fn address(account: UnitId, request: &Request) -> Result<Address, ServiceError> {
+/// The blob itself, for operations that snapshots and versions do not take.
+pub(crate) fn base(account: UnitId, request: &Request) -> Result<Address, ServiceError> {
+    for name in ["snapshot", "versionid"] {
+        if request.target.query.has(name) {
+            return Err(errors::of(BlobError::NotForSnapshots).with_detail("QueryParameterName", name));
+        }
+    }
+    address(account, request)
+}
+
+/// The blob or one of its snapshots. Nothing has versions: asking for one finds nothing, never the blob.
+pub(crate) fn part(account: UnitId, request: &Request) -> Result<(Address, Option<SnapshotTime>), ServiceError> {
+    let address = address(account, request)?;
+    if request.target.query.has("versionid") {
+        return Err(errors::of(BlobError::BlobNotFound));
+    }
+    Ok((address, snapshot(&request.target.query)?))
+}
+
+/// The snapshot that is named.
+pub(crate) fn snapshot(query: &Query) -> Result<Option<SnapshotTime>, ServiceError> {
+    match query.get("snapshot") {
+        None => Ok(None),
+        Some(text) => Ok(Some(SnapshotTime { time: snapshot_time("snapshot", text)?, text: text.to_owned() })),
+    }
+}
+
+/// The time that names a snapshot.
+pub(crate) fn snapshot_time(parameter: &str, text: &str) -> Result<Timestamp, ServiceError> {
+    let wrong = || ServiceError::invalid_query(parameter, text, "it is not the time of a snapshot");
+    dates::parse_iso8601(text).filter(|_| text.contains('T')).ok_or_else(wrong)
+}
+
+fn address(account: UnitId, request: &Request) -> Result<Address, ServiceError> {
     let blob = BlobName::parse(request.target.rest.as_deref().unwrap_or_default()).map_err(refused)?;
     Ok(Address { account, container: container(request)?, blob })
 }

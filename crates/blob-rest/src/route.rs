@@ -2,10 +2,14 @@
 
 use access::need::Service;
 use http::Method;
-use rest::{Outcome, Request, Response, ServiceError, caller, service_properties};
+use rest::{Headers, Outcome, Request, Response, ServiceError, caller, service_properties};
 use types::ErrorCode;
 
-use crate::{BlobService, acl, blobs, containers, listing, unsupported};
+use crate::{
+    BlobService, acl, append, batch, blobs, blocks, containers, copies, find as find_blobs, from_url,
+    header_names::{BLOB_TYPE, COPY_SOURCE, REQUIRES_SYNC},
+    leases, listing, page_ranges, pages, properties, put_blob, snapshots, tags, tier, unsupported,
+};
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,28 +19,115 @@ enum Level {
     Blob,
 }
 
-/// The operations that are served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    GetBlobServiceProperties,
-    SetBlobServiceProperties,
-    GetBlobServiceStats,
-    GetAccountInformation,
-    GetUserDelegationKey,
-    ListContainers,
+macro_rules! operations {
+    ($($name:ident,)*) => {
+        /// The operations that are told apart. Those of features that do not exist are refused by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Operation {
+            $($name,)*
+        }
+
+        impl Operation {
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    AbortCopyBlob,
+    AppendBlobSeal,
+    AppendBlock,
+    AppendBlockFromURL,
+    BlobBatch,
+    ContainerBlobBatch,
+    CopyBlob,
+    CopyBlobFromURL,
     CreateContainer,
-    GetContainerProperties,
-    DeleteContainer,
-    GetContainerAcl,
-    SetContainerAcl,
-    ListBlobs,
-    PutBlob,
-    GetBlob,
-    GetBlobProperties,
     DeleteBlob,
+    DeleteBlobImmutabilityPolicy,
+    DeleteContainer,
+    FindBlobsByTags,
+    FindBlobsByTagsInContainer,
+    GetAccountInformation,
+    GetBlob,
+    GetBlobMetadata,
+    GetBlobProperties,
+    GetBlobServiceProperties,
+    GetBlobServiceStats,
+    GetBlobTags,
+    GetBlockList,
+    GetContainerAcl,
+    GetContainerMetadata,
+    GetContainerProperties,
+    GetPageRanges,
+    GetUserDelegationKey,
+    IncrementalCopyBlob,
+    LeaseBlob,
+    LeaseContainer,
+    ListBlobs,
+    ListContainers,
+    PutBlob,
+    PutBlobFromURL,
+    PutBlock,
+    PutBlockFromURL,
+    PutBlockList,
+    PutPage,
+    PutPageFromURL,
+    QueryBlobContents,
+    RenameContainer,
+    RestoreContainer,
+    SetBlobExpiry,
+    SetBlobImmutabilityPolicy,
+    SetBlobLegalHold,
+    SetBlobMetadata,
+    SetBlobProperties,
+    SetBlobServiceProperties,
+    SetBlobTags,
+    SetBlobTier,
+    SetContainerAcl,
+    SetContainerMetadata,
+    SnapshotBlob,
+    UndeleteBlob,
+}
+
+impl Operation {
+    /// The same operation, with its content from a source instead of its body. Headers tell them apart.
+    fn from_source(self, sent: &Headers) -> Self {
+        if !sent.contains_key(COPY_SOURCE) {
+            return self;
+        }
+        let synchronous =
+            || sent.get(REQUIRES_SYNC).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"));
+        match self {
+            Self::PutBlob if sent.contains_key(BLOB_TYPE) => Self::PutBlobFromURL,
+            Self::PutBlob if synchronous() => Self::CopyBlobFromURL,
+            Self::PutBlob => Self::CopyBlob,
+            Self::PutBlock => Self::PutBlockFromURL,
+            Self::AppendBlock => Self::AppendBlockFromURL,
+            Self::PutPage => Self::PutPageFromURL,
+            other => other,
+        }
+    }
+
+    const fn has_source(self) -> bool {
+        matches!(
+            self,
+            Self::CopyBlob
+                | Self::CopyBlobFromURL
+                | Self::PutBlobFromURL
+                | Self::PutBlockFromURL
+                | Self::AppendBlockFromURL
+                | Self::PutPageFromURL
+        )
+    }
 }
 
 /// One row an operation: where, method, `restype`, `comp`.
+#[rustfmt::skip]
 const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
     (Level::Account, Method::GET, "service", "properties", Operation::GetBlobServiceProperties),
     (Level::Account, Method::PUT, "service", "properties", Operation::SetBlobServiceProperties),
@@ -49,83 +140,168 @@ const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
     (Level::Blob, Method::HEAD, "account", "properties", Operation::GetAccountInformation),
     (Level::Account, Method::POST, "service", "userdelegationkey", Operation::GetUserDelegationKey),
     (Level::Account, Method::GET, "", "list", Operation::ListContainers),
+    (Level::Account, Method::GET, "", "blobs", Operation::FindBlobsByTags),
+    (Level::Account, Method::POST, "", "batch", Operation::BlobBatch),
     (Level::Container, Method::PUT, "container", "", Operation::CreateContainer),
     (Level::Container, Method::GET, "container", "", Operation::GetContainerProperties),
     (Level::Container, Method::HEAD, "container", "", Operation::GetContainerProperties),
     (Level::Container, Method::DELETE, "container", "", Operation::DeleteContainer),
+    (Level::Container, Method::GET, "container", "metadata", Operation::GetContainerMetadata),
+    (Level::Container, Method::HEAD, "container", "metadata", Operation::GetContainerMetadata),
+    (Level::Container, Method::PUT, "container", "metadata", Operation::SetContainerMetadata),
     (Level::Container, Method::GET, "container", "acl", Operation::GetContainerAcl),
     (Level::Container, Method::HEAD, "container", "acl", Operation::GetContainerAcl),
     (Level::Container, Method::PUT, "container", "acl", Operation::SetContainerAcl),
+    (Level::Container, Method::PUT, "container", "lease", Operation::LeaseContainer),
     (Level::Container, Method::GET, "container", "list", Operation::ListBlobs),
+    (Level::Container, Method::GET, "container", "blobs", Operation::FindBlobsByTagsInContainer),
+    (Level::Container, Method::POST, "container", "batch", Operation::ContainerBlobBatch),
+    (Level::Container, Method::PUT, "container", "undelete", Operation::RestoreContainer),
+    (Level::Container, Method::PUT, "container", "rename", Operation::RenameContainer),
     (Level::Blob, Method::PUT, "", "", Operation::PutBlob),
     (Level::Blob, Method::GET, "", "", Operation::GetBlob),
     (Level::Blob, Method::HEAD, "", "", Operation::GetBlobProperties),
     (Level::Blob, Method::DELETE, "", "", Operation::DeleteBlob),
+    (Level::Blob, Method::PUT, "", "properties", Operation::SetBlobProperties),
+    (Level::Blob, Method::GET, "", "metadata", Operation::GetBlobMetadata),
+    (Level::Blob, Method::HEAD, "", "metadata", Operation::GetBlobMetadata),
+    (Level::Blob, Method::PUT, "", "metadata", Operation::SetBlobMetadata),
+    (Level::Blob, Method::PUT, "", "expiry", Operation::SetBlobExpiry),
+    (Level::Blob, Method::PUT, "", "lease", Operation::LeaseBlob),
+    (Level::Blob, Method::PUT, "", "copy", Operation::AbortCopyBlob),
+    (Level::Blob, Method::PUT, "", "snapshot", Operation::SnapshotBlob),
+    (Level::Blob, Method::PUT, "", "tier", Operation::SetBlobTier),
+    (Level::Blob, Method::GET, "", "tags", Operation::GetBlobTags),
+    (Level::Blob, Method::PUT, "", "tags", Operation::SetBlobTags),
+    (Level::Blob, Method::PUT, "", "block", Operation::PutBlock),
+    (Level::Blob, Method::PUT, "", "blocklist", Operation::PutBlockList),
+    (Level::Blob, Method::GET, "", "blocklist", Operation::GetBlockList),
+    (Level::Blob, Method::PUT, "", "page", Operation::PutPage),
+    (Level::Blob, Method::GET, "", "pagelist", Operation::GetPageRanges),
+    (Level::Blob, Method::PUT, "", "appendblock", Operation::AppendBlock),
+    (Level::Blob, Method::PUT, "", "seal", Operation::AppendBlobSeal),
+    (Level::Blob, Method::PUT, "", "undelete", Operation::UndeleteBlob),
+    (Level::Blob, Method::PUT, "", "immutabilityPolicies", Operation::SetBlobImmutabilityPolicy),
+    (Level::Blob, Method::DELETE, "", "immutabilityPolicies", Operation::DeleteBlobImmutabilityPolicy),
+    (Level::Blob, Method::PUT, "", "legalhold", Operation::SetBlobLegalHold),
+    (Level::Blob, Method::PUT, "", "incrementalcopy", Operation::IncrementalCopyBlob),
+    (Level::Blob, Method::POST, "", "query", Operation::QueryBlobContents),
 ];
 
 impl Operation {
-    const fn name(self) -> &'static str {
+    /// The feature that the operation would need, when it does not exist.
+    const fn missing_feature(self) -> Option<&'static str> {
         match self {
-            Self::GetBlobServiceProperties => "GetBlobServiceProperties",
-            Self::SetBlobServiceProperties => "SetBlobServiceProperties",
-            Self::GetBlobServiceStats => "GetBlobServiceStats",
-            Self::GetAccountInformation => "GetAccountInformation",
-            Self::GetUserDelegationKey => "GetUserDelegationKey",
-            Self::GetContainerAcl => "GetContainerAcl",
-            Self::SetContainerAcl => "SetContainerAcl",
-            Self::ListContainers => "ListContainers",
-            Self::CreateContainer => "CreateContainer",
-            Self::GetContainerProperties => "GetContainerProperties",
-            Self::DeleteContainer => "DeleteContainer",
-            Self::ListBlobs => "ListBlobs",
-            Self::PutBlob => "PutBlob",
-            Self::GetBlob => "GetBlob",
-            Self::GetBlobProperties => "GetBlobProperties",
-            Self::DeleteBlob => "DeleteBlob",
+            Self::RestoreContainer | Self::UndeleteBlob => Some("soft delete"),
+            Self::RenameContainer => Some("renaming a container"),
+            Self::SetBlobImmutabilityPolicy | Self::DeleteBlobImmutabilityPolicy => Some("immutability"),
+            Self::SetBlobLegalHold => Some("a legal hold"),
+            Self::IncrementalCopyBlob => Some("incremental copy"),
+            Self::QueryBlobContents => Some("querying the content of blobs"),
+            _ => None,
         }
     }
 }
 
 pub(crate) async fn answer(service: &BlobService, mut request: Request) -> Outcome {
-    if request.target.query.get("restype").is_none_or(str::is_empty) {
-        request.target.default_to_root();
-    }
-    match find(&request) {
+    match find(&mut request) {
+        Ok(Operation::BlobBatch) => Outcome::new("BlobBatch", run_batch(service, request, batch::Scope::Account).await),
+        Ok(Operation::ContainerBlobBatch) => {
+            Outcome::new("ContainerBlobBatch", run_batch(service, request, batch::Scope::Container).await)
+        }
         Ok(operation) => Outcome::new(operation.name(), run(service, request, operation).await),
         Err(error) => Outcome::new("Unknown", Err(error)),
     }
 }
 
-async fn run(service: &BlobService, mut request: Request, operation: Operation) -> Result<Response, ServiceError> {
+/// Batches stand apart: their parts are run as other operations are.
+async fn run_batch(service: &BlobService, request: Request, scope: batch::Scope) -> Result<Response, ServiceError> {
+    caller::authenticate(&service.accounts, Service::Blob, &request, service.store.now())?;
+    batch::submit(service, request, scope).await
+}
+
+pub(crate) async fn run(
+    service: &BlobService,
+    mut request: Request,
+    operation: Operation,
+) -> Result<Response, ServiceError> {
     let caller = caller::authenticate(&service.accounts, Service::Blob, &request, service.store.now())?;
+    if let Some(feature) = operation.missing_feature() {
+        return Err(unsupported::operation(request.target.query.get("comp").unwrap_or_default(), feature));
+    }
     unsupported::refuse(&request.headers)?;
     unsupported::refuse_scope(&caller, &request)?;
+    if !operation.has_source() {
+        unsupported::refuse_source(&request.headers)?;
+    }
+    let (caller, store) = (&caller, &service.store);
     match operation {
-        Operation::GetBlobServiceProperties => service_properties::get(&service.store, Service::Blob, &caller).await,
+        Operation::GetBlobServiceProperties => service_properties::get(store, Service::Blob, caller).await,
         Operation::SetBlobServiceProperties => {
-            service_properties::set(&service.store, Service::Blob, &caller, &mut request).await
+            service_properties::set(store, Service::Blob, caller, &mut request).await
         }
-        Operation::GetBlobServiceStats => {
-            service_properties::stats(&service.store, Service::Blob, &caller, service.store.now()).await
-        }
+        Operation::GetBlobServiceStats => service_properties::stats(store, Service::Blob, caller, store.now()).await,
         // Any credential may ask for it.
         Operation::GetAccountInformation => caller.known().map(|()| service_properties::account_information()),
-        Operation::GetUserDelegationKey => acl::user_delegation_key(service, &caller, &mut request).await,
-        Operation::GetContainerAcl => acl::get(service, &caller, &request).await,
-        Operation::SetContainerAcl => acl::set(service, &caller, &mut request).await,
-        Operation::ListContainers => listing::containers(service, &caller, &request).await,
-        Operation::CreateContainer => containers::create(service, &caller, &request).await,
-        Operation::GetContainerProperties => containers::properties(service, &caller, &request).await,
-        Operation::DeleteContainer => containers::delete(service, &caller, &request).await,
-        Operation::ListBlobs => listing::blobs(service, &caller, &request).await,
-        Operation::PutBlob => blobs::put(service, &caller, request).await,
-        Operation::GetBlob => blobs::get(service, &caller, &request).await,
-        Operation::GetBlobProperties => blobs::properties(service, &caller, &request).await,
-        Operation::DeleteBlob => blobs::delete(service, &caller, &request).await,
+        Operation::GetUserDelegationKey => acl::user_delegation_key(service, caller, &mut request).await,
+        Operation::GetContainerAcl => acl::get(service, caller, &request).await,
+        Operation::SetContainerAcl => acl::set(service, caller, &mut request).await,
+        Operation::CopyBlob => copies::copy_blob(service, caller, &request).await,
+        Operation::CopyBlobFromURL => copies::copy_blob_from_url(service, caller, &request).await,
+        Operation::PutBlobFromURL => copies::put_blob_from_url(service, caller, &request).await,
+        Operation::AbortCopyBlob => copies::abort(service, caller, &request).await,
+        Operation::PutBlockFromURL => from_url::put_block(service, caller, &request).await,
+        Operation::AppendBlockFromURL => from_url::append_block(service, caller, &request).await,
+        Operation::PutPageFromURL => from_url::put_page(service, caller, &request).await,
+        Operation::ListContainers => listing::containers(service, caller, &request).await,
+        Operation::FindBlobsByTags => find_blobs::in_account(service, caller, &request).await,
+        Operation::CreateContainer => containers::create(service, caller, &request).await,
+        Operation::GetContainerProperties => containers::properties(service, caller, &request).await,
+        Operation::GetContainerMetadata => containers::get_metadata(service, caller, &request).await,
+        Operation::SetContainerMetadata => containers::set_metadata(service, caller, &request).await,
+        Operation::DeleteContainer => containers::delete(service, caller, &request).await,
+        Operation::LeaseContainer => leases::of_container(service, caller, &request).await,
+        Operation::ListBlobs => listing::blobs(service, caller, &request).await,
+        Operation::FindBlobsByTagsInContainer => find_blobs::in_container(service, caller, &request).await,
+        Operation::PutBlob => put_blob::put(service, caller, request).await,
+        Operation::GetBlob => blobs::get(service, caller, &request).await,
+        Operation::GetBlobProperties => blobs::properties(service, caller, &request).await,
+        Operation::DeleteBlob => blobs::delete(service, caller, &request).await,
+        Operation::SetBlobProperties => properties::set(service, caller, &request).await,
+        Operation::GetBlobMetadata => properties::get_metadata(service, caller, &request).await,
+        Operation::SetBlobMetadata => properties::set_metadata(service, caller, &request).await,
+        Operation::SetBlobExpiry => properties::set_expiry(service, caller, &request).await,
+        Operation::LeaseBlob => leases::of_blob(service, caller, &request).await,
+        Operation::SnapshotBlob => snapshots::take(service, caller, &request).await,
+        Operation::SetBlobTier => tier::set(service, caller, &request).await,
+        Operation::GetBlobTags => tags::get(service, caller, &request).await,
+        Operation::SetBlobTags => tags::set(service, caller, request).await,
+        Operation::PutBlock => blocks::put(service, caller, request).await,
+        Operation::PutBlockList => blocks::put_list(service, caller, request).await,
+        Operation::GetBlockList => blocks::get_list(service, caller, &request).await,
+        Operation::PutPage => pages::put(service, caller, request).await,
+        Operation::GetPageRanges => page_ranges::get(service, caller, &request).await,
+        Operation::AppendBlock => append::block(service, caller, request).await,
+        Operation::AppendBlobSeal => append::seal(service, caller, &request).await,
+        // A batch is no part of a batch, and what has no feature was answered above.
+        Operation::BlobBatch
+        | Operation::ContainerBlobBatch
+        | Operation::RestoreContainer
+        | Operation::RenameContainer
+        | Operation::UndeleteBlob
+        | Operation::SetBlobImmutabilityPolicy
+        | Operation::DeleteBlobImmutabilityPolicy
+        | Operation::SetBlobLegalHold
+        | Operation::IncrementalCopyBlob
+        | Operation::QueryBlobContents => Err(ServiceError::internal()),
     }
 }
 
-fn find(request: &Request) -> Result<Operation, ServiceError> {
+/// The operation of a request. A single segment names a blob of the root container, unless it is said otherwise.
+pub(crate) fn find(request: &mut Request) -> Result<Operation, ServiceError> {
+    if request.target.query.get("restype").is_none_or(str::is_empty) {
+        request.target.default_to_root();
+    }
     let level = match request.target.segments() {
         (None, None) => Level::Account,
         (Some(_), None) => Level::Container,
@@ -137,7 +313,7 @@ fn find(request: &Request) -> Result<Operation, ServiceError> {
         row.0 == level && row.2.eq_ignore_ascii_case(restype) && row.3.eq_ignore_ascii_case(comp)
     };
     if let Some(row) = TABLE.iter().filter(same_place).find(|row| row.1 == request.method) {
-        return Ok(row.4);
+        return Ok(row.4.from_source(&request.headers));
     }
     if TABLE.iter().any(|row| same_place(&row)) {
         return Err(ServiceError::new(
@@ -145,7 +321,7 @@ fn find(request: &Request) -> Result<Operation, ServiceError> {
             "The resource doesn't support the specified HTTP verb.",
         ));
     }
-    // Operations of the service that are not built yet come here too: refused by name, never taken for another.
+    // What is not in the table is refused by name, never taken for another operation.
     let (name, value) = if comp.is_empty() { ("restype", restype) } else { ("comp", comp) };
     Err(ServiceError::invalid_query(name, value, "the operation is unknown or not supported"))
 }

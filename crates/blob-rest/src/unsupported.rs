@@ -1,41 +1,29 @@
-//! Headers that ask for what does not exist yet. They are refused by name: a client that asks for encryption with its
-//! own key, a legal hold or a tier must never be told that it got them.
+//! What asks for features that the service does not have. It is refused by name: a client that asks for encryption with
+//! its own key or for a legal hold must never be told that it got them.
 
-use rest::{Caller, Headers, Request, ServiceError, headers};
+use rest::{Caller, Headers, Request, ServiceError};
 use types::ErrorCode;
 
-/// Beginnings of the names of such headers.
+/// Beginnings of the names of headers that ask for such a feature.
 const BEGINNINGS: &[&str] = &[
-    "x-ms-access-tier",
-    "x-ms-blob-condition-",
-    "x-ms-copy-",
+    // Customer keys and encryption scopes, of the blob or of the source of a copy.
+    "x-ms-source-encryption-",
     "x-ms-default-encryption-scope",
     "x-ms-deny-encryption-scope-override",
     "x-ms-encryption-",
-    "x-ms-expiry-",
-    "x-ms-if-tags",
+    // Immutability.
     "x-ms-immutability-policy-",
     "x-ms-legal-hold",
-    "x-ms-requires-sync",
-    "x-ms-source-",
-    "x-ms-tags",
 ];
 
-const DELETE_SNAPSHOTS: http::HeaderName = http::HeaderName::from_static("x-ms-delete-snapshots");
+/// Beginnings of the names of headers that only copies take.
+const OF_COPIES: &[&str] = &["x-ms-copy-source", "x-ms-requires-sync", "x-ms-source-"];
 
-/// Refuses a request that asks for something that does not exist yet.
-pub(crate) fn refuse(sent: &Headers) -> Result<(), ServiceError> {
-    for (name, value) in sent {
-        if BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) {
-            return Err(not_supported(name, &String::from_utf8_lossy(value.as_bytes())));
-        }
-    }
-    match headers::text(sent, &DELETE_SNAPSHOTS)? {
-        // No blob has snapshots: deleting it with all of them is deleting it.
-        None | Some("include") => Ok(()),
-        // And deleting only them must not delete the blob.
-        Some("only") => Err(not_supported(DELETE_SNAPSHOTS.as_str(), "only")),
-        Some(other) => Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), other)),
+/// Refuses what only a copy takes, in a request that is none.
+pub(crate) fn refuse_source(sent: &Headers) -> Result<(), ServiceError> {
+    match sent.iter().find(|(name, _)| OF_COPIES.iter().any(|beginning| name.starts_with(beginning))) {
+        Some((name, _)) => Err(not_supported(name, "REDACTED")),
+        None => Ok(()),
     }
 }
 
@@ -49,6 +37,16 @@ pub(crate) fn refuse_scope(caller: &Caller, request: &Request) -> Result<(), Ser
     }
 }
 
+/// Refuses a request that asks for something that does not exist.
+pub(crate) fn refuse(sent: &Headers) -> Result<(), ServiceError> {
+    for (name, value) in sent {
+        if BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) {
+            return Err(not_supported(name, &String::from_utf8_lossy(value.as_bytes())));
+        }
+    }
+    Ok(())
+}
+
 fn not_supported(name: &str, value: &str) -> ServiceError {
     ServiceError::new(
         ErrorCode::UnsupportedHeader,
@@ -56,6 +54,11 @@ fn not_supported(name: &str, value: &str) -> ServiceError {
     )
     .with_detail("HeaderName", name)
     .with_detail("HeaderValue", if name.contains("key") { "REDACTED" } else { value })
+}
+
+/// The answer to an operation of a feature that does not exist.
+pub(crate) fn operation(comp: &str, feature: &str) -> ServiceError {
+    ServiceError::invalid_query("comp", comp, &format!("{feature} is not supported"))
 }
 
 #[cfg(test)]
@@ -66,15 +69,13 @@ mod tests {
     fn what_does_not_exist_is_refused_by_name() {
         let table = [
             ("x-ms-blob-type", "BlockBlob", None),
-            ("x-ms-meta-x-ms-tags", "a", None),
-            ("x-ms-delete-snapshots", "include", None),
-            ("x-ms-delete-snapshots", "only", Some(ErrorCode::UnsupportedHeader)),
-            ("x-ms-delete-snapshots", "some", Some(ErrorCode::InvalidHeaderValue)),
-            ("x-ms-tags", "a=b", Some(ErrorCode::UnsupportedHeader)),
-            ("x-ms-access-tier", "Cool", Some(ErrorCode::UnsupportedHeader)),
+            ("x-ms-meta-x-ms-legal-hold", "a", None),
+            ("x-ms-tags", "a=b", None),
+            ("x-ms-access-tier", "Cool", None),
             ("x-ms-encryption-key", "c2VjcmV0", Some(ErrorCode::UnsupportedHeader)),
+            ("x-ms-encryption-scope", "mine", Some(ErrorCode::UnsupportedHeader)),
             ("x-ms-legal-hold", "true", Some(ErrorCode::UnsupportedHeader)),
-            ("x-ms-copy-source", "http://elsewhere", Some(ErrorCode::UnsupportedHeader)),
+            ("x-ms-immutability-policy-mode", "unlocked", Some(ErrorCode::UnsupportedHeader)),
         ];
         for (name, value, expected) in table {
             let sent: Headers = [(name, value)].into_iter().collect();

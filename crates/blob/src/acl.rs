@@ -49,7 +49,7 @@ pub async fn get(
     let checked = container.lease.check(Leasable::Container, LeaseUse::Read, request.lease_id, now);
     checked.map_err(|refusal| BlobError::Lease(About::Container, refusal))?;
     let acl = acl::read(rows, holder(request.account, request.name.as_str())).await?;
-    Ok((ContainerProperties::of(container, now), acl))
+    Ok((ContainerProperties::of(container, acl.public_access, now), acl))
 }
 
 /// Set Container ACL.
@@ -98,8 +98,7 @@ pub async fn set(txn: &Txn, request: &Authorized<SetContainerAcl>) -> Result<Con
         .map_err(|refusal| BlobError::write(About::Container, refusal))?;
     container.etag = ETag::next(Some(container.etag), txn.now(), txn.fresh_id());
     container.last_modified = txn.now();
-    container.public_access = request.acl.public_access;
     acl::write(txn, holder(request.account, request.name.as_str()), &request.acl)?;
     txn.put(keys::container(request.account, &request.name), container.encode()?);
-    Ok(ContainerProperties::of(container, txn.now()))
+    Ok(ContainerProperties::of(container, request.acl.public_access, txn.now()))
 }

@@ -1,55 +1,57 @@
-//! Block blobs: Put Blob, whole and at once.
+//! Block blobs written whole: Put Blob, and Put Blob From URL once its bytes are here.
 
 use access::{Authorized, Operation, need::Need};
 use concurrency::{
-    conditions::{Conditions, WriteRule},
-    gate::Guards,
-    lease::{Lease, LeaseId, LeaseUse},
+    conditions::WriteRule,
+    lease::{Lease, LeaseUse},
 };
 use store::{
     PendingChunk, Read, Txn,
     content::{self, Holdings},
 };
-use types::{ContentId, ETag, ServiceVersion, Timestamp};
+use types::{ContentId, ETag, Timestamp};
 
 use crate::{
-    errors::{About, BlobError},
-    keys,
-    object::{Address, find, guarded, release},
+    errors::BlobError,
+    lifecycle::{self, Place},
+    object::{Address, find_at, find_to_replace},
     permissions,
-    records::{Blob, BlobKind, HttpHeaders, Metadata},
+    preconditions::Preconditions,
+    records::{Blob, BlobKind, Extra, HttpHeaders, Metadata, Tags},
+    tags,
+    tier::{self, AccessTier},
 };
+
+pub use crate::properties::Written;
+
+/// What a new blob is made with, whatever its kind.
+#[derive(Clone, Debug, Default)]
+pub struct NewBlob {
+    /// How it is served.
+    pub headers: HttpHeaders,
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// Its tags.
+    pub tags: Tags,
+    /// Its access tier.
+    pub tier: Option<AccessTier>,
+}
 
 /// Put Blob of a block blob.
 #[derive(Clone, Debug)]
 pub struct PutBlob<'a> {
     /// Which.
     pub address: Address,
-    /// The service version.
-    pub version: ServiceVersion,
-    /// The lease id that was sent.
-    pub lease_id: Option<LeaseId>,
-    /// The conditions.
-    pub conditions: Conditions<'a>,
-    /// How it is served.
-    pub headers: HttpHeaders,
-    /// Its metadata.
-    pub metadata: Metadata,
+    /// What it is decided by.
+    pub preconditions: Preconditions<'a>,
+    /// What it is made with.
+    pub new: NewBlob,
 }
 
 impl Operation for PutBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::PUT_BLOB)
+        self.address.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty()))
     }
-}
-
-/// What a write answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// The new ETag.
-    pub etag: ETag,
-    /// When it was written.
-    pub last_modified: Timestamp,
 }
 
 /// Decides early, before a long body is read. What it allows is decided again when the body is there.
@@ -57,8 +59,9 @@ pub struct Written {
 /// # Errors
 /// The container does not exist, a lease or condition stands against it, or the store failed.
 pub async fn begin(rows: &impl Read, request: &Authorized<PutBlob<'_>>, now: Timestamp) -> Result<(), BlobError> {
-    let (_, blob) = find(rows, &request.address).await?;
-    admit(request, blob.as_ref(), now).map(|_| ())
+    let (_, blob) = find_at(rows, &request.address, now).await?;
+    let may_overwrite = request.may_overwrite();
+    admit_new(&request.preconditions, BlobKind::Block, LeaseUse::Write, blob.as_ref(), may_overwrite, now).map(|_| ())
 }
 
 /// Puts the blob, with the bytes that were written to a chunk and their MD5.
@@ -72,39 +75,97 @@ pub async fn finish(
     content_md5: Option<[u8; 16]>,
 ) -> Result<Written, BlobError> {
     request.confirm(txn).await?;
-    let (container, old) = find(txn, &request.address).await?;
-    let lease = admit(request, old.as_ref(), txn.now())?;
+    let (container, old) = find_to_replace(txn, &request.address).await?;
+    let (preconditions, may_overwrite) = (&request.preconditions, request.may_overwrite());
+    let lease = admit_new(preconditions, BlobKind::Block, LeaseUse::Write, old.as_ref(), may_overwrite, txn.now())?;
     let content = ContentId::new(txn.fresh_id());
     let chunk = body.reference();
     content::link(txn, body, content);
-    let mut headers = request.headers.clone();
-    headers.content_md5 = headers.content_md5.or(content_md5);
-    let blob = Blob {
-        content,
+    let made = Made {
         kind: BlobKind::Block,
-        etag: ETag::next(old.as_ref().map(|old| old.etag), txn.now(), content.number()),
-        last_modified: txn.now(),
-        created: old.as_ref().map_or(txn.now(), |old| old.created),
+        content,
         length: chunk.length,
         holdings: if chunk.length == 0 { Holdings::Nothing } else { Holdings::Chunk(chunk) },
-        headers,
-        metadata: request.metadata.clone(),
         lease,
     };
-    if let Some(old) = &old {
-        release(txn, old).await?;
-    }
-    txn.put(keys::blob(container, &request.address.blob), blob.encode()?);
-    Ok(Written { etag: blob.etag, last_modified: blob.last_modified })
+    let mut blob = made.blob(txn, &request.new, old.as_ref())?;
+    blob.headers.content_md5 = blob.headers.content_md5.or(content_md5);
+    store_new(txn, request.address.place(container), &blob, old.as_ref()).await?;
+    Ok(Written::of(&blob))
 }
 
-fn admit(request: &Authorized<PutBlob<'_>>, old: Option<&Blob>, now: Timestamp) -> Result<Lease, BlobError> {
-    let guards = Guards { version: request.version, lease_id: request.lease_id, conditions: request.conditions };
-    let lease = guards
-        .admit_write(WriteRule::CREATING, LeaseUse::Write, guarded(old), now)
-        .map_err(|refusal| BlobError::write(About::Blob, refusal))?;
+/// Decides whether a blob may be created or replaced by one of this kind; returns the lease to store with it.
+pub(crate) fn admit_new(
+    preconditions: &Preconditions<'_>,
+    kind: BlobKind,
+    usage: LeaseUse,
+    old: Option<&Blob>,
+    may_overwrite: bool,
+    now: Timestamp,
+) -> Result<Lease, BlobError> {
+    let lease = preconditions.admit_change(WriteRule::CREATING, usage, old, now)?;
     match old {
-        Some(old) if old.kind != BlobKind::Block => Err(BlobError::InvalidBlobType),
+        Some(old) if old.kind != kind => Err(BlobError::InvalidBlobType),
+        Some(old) if !may_overwrite && old.exists(now) => Err(BlobError::UnauthorizedBlobOverwrite),
         _ => Ok(lease),
     }
+}
+
+/// The new state of a blob that is created or replaced.
+pub(crate) struct Made {
+    pub(crate) kind: BlobKind,
+    pub(crate) content: ContentId,
+    pub(crate) length: u64,
+    pub(crate) holdings: Holdings,
+    pub(crate) lease: Lease,
+}
+
+impl Made {
+    /// The row of it. Of the one before, its creation time, its snapshots and a tier that was set stay.
+    pub(crate) fn blob(self, txn: &Txn, new: &NewBlob, old: Option<&Blob>) -> Result<Blob, BlobError> {
+        let now = txn.now();
+        let existing = old.filter(|old| !old.extra().uncommitted);
+        let mut blob = Blob {
+            content: self.content,
+            kind: self.kind,
+            etag: ETag::next(old.map(|old| old.etag), now, self.content.number()),
+            last_modified: old.map_or(now, |old| now.max(old.last_modified)),
+            created: existing.map_or(now, |old| old.created),
+            length: self.length,
+            holdings: self.holdings,
+            headers: new.headers.clone(),
+            metadata: new.metadata.clone(),
+            lease: self.lease,
+            extra: None,
+        };
+        if let Some(kept) = existing.and_then(|old| old.extra.as_deref())
+            && kept.last_snapshot > 0
+        {
+            blob.extra = Some(Box::new(Extra {
+                snapshots: kept.snapshots,
+                last_snapshot: kept.last_snapshot,
+                snapshots_gone_to: kept.snapshots_gone_to,
+                ..Extra::default()
+            }));
+        }
+        if let Some(tier) = tier::at_creation(new.tier, existing, (self.kind, self.length), now)? {
+            blob.extra_mut().tier = Some(tier);
+        }
+        if !new.tags.is_empty() {
+            blob.extra_mut().tags = tags::check(new.tags.clone())?;
+        }
+        if blob.holdings == Holdings::Map {
+            blob.extra_mut().epoch = 1;
+        }
+        Ok(blob)
+    }
+}
+
+/// Writes the row of a blob that is created or replaced.
+pub(crate) async fn store_new(txn: &Txn, place: Place<'_>, blob: &Blob, old: Option<&Blob>) -> Result<(), BlobError> {
+    if let Some(old) = old {
+        lifecycle::replace(txn, place, old).await?;
+    }
+    tags::index(txn, place, &blob.extra().tags);
+    place.put(txn, blob)
 }

@@ -1,4 +1,7 @@
-//! Containers: create, properties, delete.
+//! Containers: create, properties, metadata, lease, delete.
+//!
+//! A container's lease protects it against deletion and nothing else. Who may read it without a credential stands in its
+//! access control list, and only there.
 
 use access::{
     Authorized, Operation,
@@ -8,15 +11,18 @@ use access::{
 use concurrency::{
     conditions::{Conditions, Resource, WriteRule},
     gate::{Guarded, Guards},
-    lease::{Leasable, Lease, LeaseId, LeaseProperties, LeaseUse},
+    lease::{Leasable, Lease, LeaseId, LeaseOperation, LeaseProperties, LeaseUse},
 };
 use store::{Read, Txn};
 use types::{ETag, ServiceVersion, Timestamp, UnitId, names::ContainerName};
 
 use crate::{
     errors::{About, BlobError},
-    keys, permissions,
-    records::{Container, Metadata},
+    keys,
+    lease::LeaseAnswer,
+    permissions,
+    properties::Written,
+    records::{Container, Metadata, PlaceRecord, UnitRecord},
 };
 
 /// What a container says about itself.
@@ -35,18 +41,18 @@ pub struct ContainerProperties {
 }
 
 impl ContainerProperties {
-    pub(crate) fn of(container: Container, now: Timestamp) -> Self {
+    pub(crate) fn of(container: Container, public_access: PublicAccess, now: Timestamp) -> Self {
         Self {
             etag: container.etag,
             last_modified: container.last_modified,
             lease: container.lease.properties(now),
-            public_access: container.public_access,
+            public_access,
             metadata: container.metadata,
         }
     }
 }
 
-/// Where the access control list of a container is.
+/// Whose access control list.
 pub(crate) const fn holder(account: UnitId, name: &str) -> Holder<'_> {
     Holder { service: Service::Blob, account, name }
 }
@@ -86,16 +92,17 @@ pub async fn create(txn: &Txn, request: &Authorized<CreateContainer>) -> Result<
         etag: ETag::next(None, txn.now(), unit),
         last_modified: txn.now(),
         lease: Lease::default(),
-        public_access: request.public_access,
         metadata: request.metadata.clone(),
     };
+    let named = UnitRecord { account: request.account.number(), name: request.name.as_str().to_owned() };
     txn.put(key, container.encode()?);
+    txn.put(keys::unit(container.unit), named.encode()?);
     let acl = Acl { public_access: request.public_access, policies: Vec::new() };
     acl::write(txn, holder(request.account, request.name.as_str()), &acl)?;
-    Ok(ContainerProperties::of(container, txn.now()))
+    Ok(ContainerProperties::of(container, request.public_access, txn.now()))
 }
 
-/// Get Container Properties.
+/// Get Container Properties and Get Container Metadata.
 #[derive(Clone, Debug)]
 pub struct GetContainerProperties {
     /// The account.
@@ -124,27 +131,140 @@ pub async fn properties(
     let container = find(rows, request.account, &request.name).await?;
     let checked = container.lease.check(Leasable::Container, LeaseUse::Read, request.lease_id, now);
     checked.map_err(|refusal| BlobError::Lease(About::Container, refusal))?;
-    Ok(ContainerProperties::of(container, now))
+    let acl = acl::read(rows, holder(request.account, request.name.as_str())).await?;
+    Ok(ContainerProperties::of(container, acl.public_access, now))
 }
 
-/// Delete Container.
+/// What the operations on a container that change it are decided by.
 #[derive(Clone, Debug)]
-pub struct DeleteContainer {
-    /// The account.
-    pub account: UnitId,
-    /// The name.
-    pub name: ContainerName,
+pub struct ContainerPreconditions<'a> {
     /// The service version.
     pub version: ServiceVersion,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
-    /// If-Modified-Since
-    pub if_modified_since: Option<Timestamp>,
-    /// If-Unmodified-Since
-    pub if_unmodified_since: Option<Timestamp>,
+    /// The conditions. Which of them an operation takes, it says itself.
+    pub conditions: Conditions<'a>,
 }
 
-impl Operation for DeleteContainer {
+impl Default for ContainerPreconditions<'_> {
+    fn default() -> Self {
+        Self { version: ServiceVersion::NEWEST, lease_id: None, conditions: Conditions::default() }
+    }
+}
+
+impl ContainerPreconditions<'_> {
+    /// Decides, and returns the lease to store.
+    pub(crate) fn admit(
+        &self,
+        rule: WriteRule,
+        usage: LeaseUse,
+        container: &Container,
+        now: Timestamp,
+    ) -> Result<Lease, BlobError> {
+        let guards = Guards { version: self.version, lease_id: self.lease_id, conditions: self.conditions };
+        let resource = Resource::Present { etag: container.etag, last_modified: container.last_modified };
+        let target = Guarded { kind: Leasable::Container, resource, lease: container.lease };
+        guards.admit_write(rule, usage, target, now).map_err(|refusal| BlobError::write(About::Container, refusal))
+    }
+}
+
+/// Set Container Metadata.
+#[derive(Clone, Debug)]
+pub struct SetContainerMetadata<'a> {
+    /// The account.
+    pub account: UnitId,
+    /// The name.
+    pub name: ContainerName,
+    /// What it is decided by; of conditions only If-Modified-Since.
+    pub preconditions: ContainerPreconditions<'a>,
+    /// All metadata it shall have.
+    pub metadata: Metadata,
+}
+
+impl Operation for SetContainerMetadata<'_> {
+    fn need(&self) -> Need<'_> {
+        permissions::container(self.account, &self.name, permissions::SET_CONTAINER_METADATA)
+    }
+}
+
+/// Replaces the metadata of a container.
+///
+/// # Errors
+/// It does not exist, a lease or condition stands against it, or the store failed.
+pub async fn set_metadata(txn: &Txn, request: &Authorized<SetContainerMetadata<'_>>) -> Result<Written, BlobError> {
+    request.confirm(txn).await?;
+    let mut container = find(txn, request.account, &request.name).await?;
+    let rule = WriteRule::MODIFIED_SINCE_ONLY;
+    container.lease = request.preconditions.admit(rule, LeaseUse::Write, &container, txn.now())?;
+    container.metadata.clone_from(&request.metadata);
+    container.touch(txn);
+    txn.put(keys::container(request.account, &request.name), container.encode()?);
+    Ok(Written { etag: container.etag, last_modified: container.last_modified })
+}
+
+impl Container {
+    /// The container was changed: a new ETag, and the time.
+    pub(crate) fn touch(&mut self, txn: &Txn) {
+        self.etag = ETag::next(Some(self.etag), txn.now(), txn.fresh_id());
+        self.last_modified = txn.now().max(self.last_modified);
+    }
+}
+
+/// Lease Container.
+#[derive(Clone, Debug)]
+pub struct LeaseContainer<'a> {
+    /// The account.
+    pub account: UnitId,
+    /// The name.
+    pub name: ContainerName,
+    /// The conditions: dates only.
+    pub conditions: Conditions<'a>,
+    /// What to do.
+    pub operation: LeaseOperation,
+}
+
+impl Operation for LeaseContainer<'_> {
+    fn need(&self) -> Need<'_> {
+        let rule = match self.operation {
+            LeaseOperation::Break { .. } => permissions::BREAK_CONTAINER_LEASE,
+            _ => permissions::LEASE_CONTAINER,
+        };
+        permissions::container(self.account, &self.name, rule)
+    }
+}
+
+/// Does a lease operation on a container. Its ETag stays.
+///
+/// # Errors
+/// The container does not exist, its lease or a condition stands against it, or the store failed.
+pub async fn lease(txn: &Txn, request: &Authorized<LeaseContainer<'_>>) -> Result<LeaseAnswer, BlobError> {
+    request.confirm(txn).await?;
+    let mut container = find(txn, request.account, &request.name).await?;
+    let resource = Resource::Present { etag: container.etag, last_modified: container.last_modified };
+    request
+        .conditions
+        .check_write(WriteRule::DATES_ONLY, resource, false)
+        .map_err(|refusal| BlobError::condition(About::Container, refusal))?;
+    let change = container.lease.apply(Leasable::Container, request.operation, txn.now());
+    let change = change.map_err(BlobError::LeaseOperation)?;
+    container.lease = change.lease;
+    txn.put(keys::container(request.account, &request.name), container.encode()?);
+    let written = Written { etag: container.etag, last_modified: container.last_modified };
+    Ok(LeaseAnswer { written, outcome: change.outcome })
+}
+
+/// Delete Container.
+#[derive(Clone, Debug)]
+pub struct DeleteContainer<'a> {
+    /// The account.
+    pub account: UnitId,
+    /// The name.
+    pub name: ContainerName,
+    /// What it is decided by; of conditions dates only.
+    pub preconditions: ContainerPreconditions<'a>,
+}
+
+impl Operation for DeleteContainer<'_> {
     fn need(&self) -> Need<'_> {
         permissions::container(self.account, &self.name, permissions::DELETE_CONTAINER)
     }
@@ -154,23 +274,14 @@ impl Operation for DeleteContainer {
 ///
 /// # Errors
 /// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteContainer>) -> Result<(), BlobError> {
+pub async fn delete(txn: &Txn, request: &Authorized<DeleteContainer<'_>>) -> Result<(), BlobError> {
     request.confirm(txn).await?;
     let container = find(txn, request.account, &request.name).await?;
-    let conditions = Conditions {
-        if_modified_since: request.if_modified_since,
-        if_unmodified_since: request.if_unmodified_since,
-        ..Conditions::default()
-    };
-    let guards = Guards { version: request.version, lease_id: request.lease_id, conditions };
-    let resource = Resource::Present { etag: container.etag, last_modified: container.last_modified };
-    let target = Guarded { kind: Leasable::Container, resource, lease: container.lease };
-    guards
-        .admit_write(WriteRule::DATES_ONLY, LeaseUse::Delete, target, txn.now())
-        .map_err(|refusal| BlobError::write(About::Container, refusal))?;
+    request.preconditions.admit(WriteRule::DATES_ONLY, LeaseUse::Delete, &container, txn.now())?;
     txn.delete(keys::container(request.account, &request.name));
+    txn.delete(keys::unit(container.unit));
     acl::write(txn, holder(request.account, request.name.as_str()), &Acl::default())?;
-    txn.put(keys::sweep(container.unit), bytes::Bytes::new());
+    txn.put(keys::sweep(container.unit), PlaceRecord { id: request.account.number() }.encode()?);
     Ok(())
 }
 

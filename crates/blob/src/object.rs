@@ -1,26 +1,26 @@
-//! What all kinds of blobs share: addressing one, its properties, reading it, deleting it.
+//! What all kinds of blobs share: addressing one, finding it, reading it, deleting it.
 
 use access::{
     Authorized, Operation,
-    need::{Need, Part, Place, Rule, Service},
+    need::{Need, Part, Place as NeedPlace, Rule, Service},
 };
-use concurrency::{
-    conditions::{Conditions, Resource, WriteRule},
-    gate::{Guarded, Guards},
-    lease::{Leasable, Lease, LeaseId, LeaseProperties, LeaseUse},
-};
-use store::{
-    Read, Txn,
-    content::{self, Holdings},
-};
-use types::{ContentId, ETag, ServiceVersion, Timestamp, UnitId, names::BlobName, names::ContainerName};
+use bytes::Bytes;
+use concurrency::{conditions::WriteRule, lease::LeaseUse};
+use store::{Read, Txn, content::Holdings};
+use types::{ContentId, Timestamp, UnitId, names::BlobName, names::ContainerName};
 
 use crate::{
     container,
-    errors::{About, BlobError},
-    keys, permissions,
-    records::{Blob, BlobKind, HttpHeaders, Metadata},
+    errors::BlobError,
+    keys,
+    lifecycle::{self, Place},
+    permissions,
+    preconditions::Preconditions,
+    records::Blob,
+    snapshot, tier,
 };
+
+pub use crate::{properties::BlobProperties, records::BlobKind};
 
 /// Names a blob.
 #[derive(Clone, Debug)]
@@ -33,10 +33,28 @@ pub struct Address {
     pub blob: BlobName,
 }
 
+/// Names a snapshot of a blob: the instant, and the text that the client named it by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotTime {
+    /// The instant.
+    pub time: Timestamp,
+    /// As it stood in the request; signatures are made for this text.
+    pub text: String,
+}
+
 impl Address {
     pub(crate) fn need(&self, rule: Rule) -> Need<'_> {
-        let place = Place::Object { container: self.container.as_str(), path: self.blob.as_str(), part: Part::Base };
+        self.need_part(None, rule)
+    }
+
+    pub(crate) fn need_part<'a>(&'a self, snapshot: Option<&'a SnapshotTime>, rule: Rule) -> Need<'a> {
+        let part = snapshot.map_or(Part::Base, |snapshot| Part::Snapshot(&snapshot.text));
+        let place = NeedPlace::Object { container: self.container.as_str(), path: self.blob.as_str(), part };
         Need { account: self.account, service: Service::Blob, place, rule }
+    }
+
+    pub(crate) fn place(&self, container: UnitId) -> Place<'_> {
+        Place { account: self.account, container, name: self.blob.as_str() }
     }
 
     /// What writers of this blob queue on: the name, since the row cannot be known before the container is read.
@@ -52,58 +70,20 @@ impl Address {
     }
 }
 
-/// What a blob says about itself.
-#[derive(Clone, Debug)]
-pub struct BlobProperties {
-    /// Block, page or append.
-    pub kind: BlobKind,
-    /// Its ETag.
-    pub etag: ETag,
-    /// When it last changed.
-    pub last_modified: Timestamp,
-    /// When it was created.
-    pub created: Timestamp,
-    /// Its length.
-    pub length: u64,
-    /// How it is served.
-    pub headers: HttpHeaders,
-    /// Its metadata.
-    pub metadata: Metadata,
-    /// Its lease.
-    pub lease: LeaseProperties,
-}
-
-impl BlobProperties {
-    pub(crate) fn of(blob: Blob, now: Timestamp) -> Self {
-        Self {
-            kind: blob.kind,
-            etag: blob.etag,
-            last_modified: blob.last_modified,
-            created: blob.created,
-            length: blob.length,
-            headers: blob.headers,
-            metadata: blob.metadata,
-            lease: blob.lease.properties(now),
-        }
-    }
-}
-
-/// Get Blob and Get Blob Properties.
+/// Get Blob, Get Blob Properties and Get Blob Metadata.
 #[derive(Clone, Debug)]
 pub struct ReadBlob<'a> {
     /// Which.
     pub address: Address,
-    /// The service version.
-    pub version: ServiceVersion,
-    /// The lease id that was sent.
-    pub lease_id: Option<LeaseId>,
-    /// The conditions.
-    pub conditions: Conditions<'a>,
+    /// A snapshot of it.
+    pub snapshot: Option<SnapshotTime>,
+    /// What it is decided by.
+    pub preconditions: Preconditions<'a>,
 }
 
 impl Operation for ReadBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::READ_BLOB)
+        self.address.need_part(self.snapshot.as_ref(), permissions::READ_BLOB)
     }
 }
 
@@ -112,13 +92,15 @@ impl Operation for ReadBlob<'_> {
 pub struct FoundBlob {
     /// What it says about itself.
     pub properties: BlobProperties,
-    /// The owner of its bytes: hold it before the bytes are read, then look again that it is still this.
-    pub content: ContentId,
-    /// Where they are.
-    pub holdings: Holdings,
+    pub(crate) content: ContentId,
+    pub(crate) holdings: Holdings,
+    pub(crate) epoch: u64,
+    /// Where it was found, to look again.
+    pub(crate) row: Bytes,
+    pub(crate) place: (UnitId, String),
 }
 
-/// Reads a blob's row.
+/// Reads a blob's row, for Get Blob Properties and Get Blob Metadata; an archived blob has them too.
 ///
 /// # Errors
 /// It does not exist, a lease or condition stands against it, or the store failed.
@@ -127,11 +109,54 @@ pub async fn read(
     request: &Authorized<ReadBlob<'_>>,
     now: Timestamp,
 ) -> Result<FoundBlob, BlobError> {
-    let blob = find(rows, &request.address).await?.1;
-    let guards = Guards { version: request.version, lease_id: request.lease_id, conditions: request.conditions };
-    guards.admit_read(guarded(blob.as_ref()), now).map_err(|refusal| BlobError::read(About::Blob, refusal))?;
+    let (found, _) = admitted(rows, &request.address, request.snapshot.as_ref(), &request.preconditions, now).await?;
+    Ok(found)
+}
+
+/// Reads a blob's row, for Get Blob: an archived blob refuses.
+///
+/// # Errors
+/// As [`read`], and the blob is archived.
+pub async fn read_content(
+    rows: &impl Read,
+    request: &Authorized<ReadBlob<'_>>,
+    now: Timestamp,
+) -> Result<FoundBlob, BlobError> {
+    let (found, archived) =
+        admitted(rows, &request.address, request.snapshot.as_ref(), &request.preconditions, now).await?;
+    archived.map(|()| found)
+}
+
+/// A blob or snapshot that may be read, and whether its content may.
+pub(crate) async fn admitted(
+    rows: &impl Read,
+    address: &Address,
+    snapshot: Option<&SnapshotTime>,
+    preconditions: &Preconditions<'_>,
+    now: Timestamp,
+) -> Result<(FoundBlob, Result<(), BlobError>), BlobError> {
+    let (row, container, blob) = find_part(rows, address, snapshot, now).await?;
+    preconditions.admit_read(blob.as_ref(), now)?;
     let blob = blob.ok_or(BlobError::BlobNotFound)?;
-    Ok(FoundBlob { content: blob.content, holdings: blob.holdings, properties: BlobProperties::of(blob, now) })
+    let archived = tier::refuse_archived(&blob, now);
+    let found = FoundBlob {
+        content: blob.content,
+        holdings: blob.holdings,
+        epoch: blob.extra().epoch,
+        row,
+        place: (container, address.blob.as_str().to_owned()),
+        properties: BlobProperties::of(blob, snapshot.map(|snapshot| snapshot.time), now),
+    };
+    Ok((found, archived))
+}
+
+/// What to do with the snapshots of a blob that is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeleteSnapshots {
+    /// The blob and all of them.
+    Include,
+    /// All of them, and not the blob.
+    Only,
 }
 
 /// Delete Blob.
@@ -139,59 +164,120 @@ pub async fn read(
 pub struct DeleteBlob<'a> {
     /// Which.
     pub address: Address,
-    /// The service version.
-    pub version: ServiceVersion,
-    /// The lease id that was sent.
-    pub lease_id: Option<LeaseId>,
-    /// The conditions.
-    pub conditions: Conditions<'a>,
+    /// Only this snapshot of it.
+    pub snapshot: Option<SnapshotTime>,
+    /// What it is decided by.
+    pub preconditions: Preconditions<'a>,
+    /// `x-ms-delete-snapshots`
+    pub snapshots: Option<DeleteSnapshots>,
+    /// `x-ms-access-tier-if-modified-since`
+    pub tier_modified_since: Option<Timestamp>,
+    /// `x-ms-access-tier-if-unmodified-since`
+    pub tier_unmodified_since: Option<Timestamp>,
 }
 
 impl Operation for DeleteBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::DELETE_BLOB)
+        self.address.need_part(self.snapshot.as_ref(), permissions::DELETE_BLOB)
     }
 }
 
-/// Deletes a blob.
+/// Deletes a blob, its snapshots, or one of them.
 ///
 /// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
+/// It does not exist, it has snapshots, a lease or condition stands against it, or the store failed.
 pub async fn delete(txn: &Txn, request: &Authorized<DeleteBlob<'_>>) -> Result<(), BlobError> {
     request.confirm(txn).await?;
-    let (container, blob) = find(txn, &request.address).await?;
-    let guards = Guards { version: request.version, lease_id: request.lease_id, conditions: request.conditions };
-    guards
-        .admit_write(WriteRule::EXISTING, LeaseUse::Delete, guarded(blob.as_ref()), txn.now())
-        .map_err(|refusal| BlobError::write(About::Blob, refusal))?;
-    let blob = blob.ok_or(BlobError::BlobNotFound)?;
-    txn.delete(keys::blob(container, &request.address.blob));
-    release(txn, &blob).await
-}
-
-/// The bytes of a blob that is gone, or replaced, belong to nobody any more.
-pub(crate) async fn release(txn: &Txn, blob: &Blob) -> Result<(), BlobError> {
-    match blob.holdings {
-        Holdings::Nothing => Ok(()),
-        holdings => Ok(content::release(txn, blob.content, holdings).await?),
+    let now = txn.now();
+    let (container, base) = find(txn, &request.address).await?;
+    let place = request.address.place(container);
+    let preconditions = &request.preconditions;
+    if let Some(wanted) = &request.snapshot {
+        let found = find_snapshot(txn, container, place.name, base.as_ref(), wanted.time).await?;
+        preconditions.admit_write(WriteRule::EXISTING, LeaseUse::Delete, found.as_ref(), now)?;
+        let (base, found) = (base.ok_or(BlobError::BlobNotFound)?, found.ok_or(BlobError::BlobNotFound)?);
+        request.check_tier(&found, now)?;
+        return snapshot::remove_one(txn, place, base, &found, wanted.time).await;
+    }
+    preconditions.admit_write(WriteRule::EXISTING, LeaseUse::Delete, base.as_ref(), now)?;
+    let base = base.ok_or(BlobError::BlobNotFound)?;
+    request.check_tier(&base, now)?;
+    match request.snapshots {
+        None if base.extra().snapshots > 0 => Err(BlobError::SnapshotsPresent),
+        Some(DeleteSnapshots::Only) => snapshot::remove_all_of(txn, place, base).await,
+        None | Some(DeleteSnapshots::Include) => lifecycle::delete(txn, place, &base).await,
     }
 }
 
-/// The container's unit, and the blob if it exists.
-pub(crate) async fn find(rows: &impl Read, address: &Address) -> Result<(UnitId, Option<Blob>), BlobError> {
+impl DeleteBlob<'_> {
+    fn check_tier(&self, blob: &Blob, now: Timestamp) -> Result<(), BlobError> {
+        let changed = tier::properties(blob, now).and_then(|tier| tier.changed).unwrap_or(blob.created).seconds();
+        let holds = self.tier_modified_since.is_none_or(|date| changed > date.seconds())
+            && self.tier_unmodified_since.is_none_or(|date| changed <= date.seconds());
+        if holds { Ok(()) } else { Err(BlobError::TierConditionNotMet) }
+    }
+}
+
+/// The container's unit, and the blob if there is one, committed or not. An expired one is gone.
+pub(crate) async fn find(txn: &Txn, address: &Address) -> Result<(UnitId, Option<Blob>), BlobError> {
+    find_at(txn, address, txn.now()).await
+}
+
+/// The same, from any rows.
+pub(crate) async fn find_at(
+    rows: &impl Read,
+    address: &Address,
+    now: Timestamp,
+) -> Result<(UnitId, Option<Blob>), BlobError> {
     let container = container::find(rows, address.account, &address.container).await?.unit;
-    let row = rows.get(&keys::blob(container, &address.blob)).await?;
-    Ok((container, row.map(|row| Blob::decode(&row)).transpose()?))
+    let row = rows.get(&keys::blob(container, address.blob.as_str())).await?;
+    let blob = row.map(|row| Blob::decode(&row)).transpose()?;
+    Ok((container, blob.filter(|blob| !blob.is_expired(now))))
 }
 
-/// A blob as the rules see it.
-pub(crate) fn guarded(blob: Option<&Blob>) -> Guarded {
-    match blob {
-        Some(blob) => Guarded {
-            kind: Leasable::Blob,
-            resource: Resource::Present { etag: blob.etag, last_modified: blob.last_modified },
-            lease: blob.lease,
-        },
-        None => Guarded { kind: Leasable::Blob, resource: Resource::Absent, lease: Lease::default() },
+/// The same, for a write that may create: what is left of an expired blob goes with it.
+pub(crate) async fn find_to_replace(txn: &Txn, address: &Address) -> Result<(UnitId, Option<Blob>), BlobError> {
+    let container = container::find(txn, address.account, &address.container).await?.unit;
+    let Some(row) = txn.get(&keys::blob(container, address.blob.as_str())).await? else { return Ok((container, None)) };
+    let blob = Blob::decode(&row)?;
+    if !blob.is_expired(txn.now()) {
+        return Ok((container, Some(blob)));
     }
+    lifecycle::delete(txn, address.place(container), &blob).await?;
+    Ok((container, None))
+}
+
+/// A snapshot, if the blob still has it.
+pub(crate) async fn find_snapshot(
+    rows: &impl Read,
+    container: UnitId,
+    name: &str,
+    base: Option<&Blob>,
+    time: Timestamp,
+) -> Result<Option<Blob>, BlobError> {
+    let Some(base) = base.filter(|base| snapshot::belongs(base, time)) else { return Ok(None) };
+    if base.extra().snapshots == 0 {
+        return Ok(None);
+    }
+    let row = rows.get(&keys::snapshot(container, name, time)).await?;
+    Ok(row.map(|row| Blob::decode(&row)).transpose()?)
+}
+
+/// A blob or a snapshot with the key of its row.
+pub(crate) async fn find_part(
+    rows: &impl Read,
+    address: &Address,
+    snapshot: Option<&SnapshotTime>,
+    now: Timestamp,
+) -> Result<(Bytes, UnitId, Option<Blob>), BlobError> {
+    let (container, base) = find_at(rows, address, now).await?;
+    let name = address.blob.as_str();
+    Ok(match snapshot {
+        None => (keys::blob(container, name), container, base),
+        Some(snapshot) => (
+            keys::snapshot(container, name, snapshot.time),
+            container,
+            find_snapshot(rows, container, name, base.as_ref(), snapshot.time).await?,
+        ),
+    })
 }

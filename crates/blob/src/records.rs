@@ -1,17 +1,29 @@
 //! The stored records of the Blob service. Each begins with its format; a new format is a new struct and a conversion.
 
-use access::need::PublicAccess;
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use concurrency::lease::Lease;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use store::{StoreError, content::Holdings};
-use types::{ContentId, ETag, Timestamp, UnitId};
+use store::StoreError;
+use types::{ETag, Timestamp, UnitId};
 
-const CONTAINER_FORMAT: u8 = 1;
-const BLOB_FORMAT: u8 = 1;
+mod blob;
+mod jobs;
+
+pub(crate) use blob::{Blob, CopyProgress, Extra, Rehydration, Tier};
+pub use blob::{BlobKind, CopyState, CopyStatus, RehydratePriority};
+pub(crate) use jobs::{
+    AdoptionRecord, BlockRecord, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord, Upload,
+};
+
+const CONTAINER_FORMAT: u8 = 2;
 
 /// Names and values as the client sent them; names keep their case and compare without it.
 pub type Metadata = Vec<(String, String)>;
+
+/// The tags of a blob, in the order of their keys.
+pub type Tags = Vec<(String, String)>;
 
 /// The HTTP properties that a blob is served with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,133 +42,73 @@ pub struct HttpHeaders {
     pub content_md5: Option<[u8; 16]>,
 }
 
-/// A container.
+/// A container. Who may read it without a credential stands in its access control list.
 #[derive(Clone, Debug)]
 pub(crate) struct Container {
     pub(crate) unit: UnitId,
     pub(crate) etag: ETag,
     pub(crate) last_modified: Timestamp,
     pub(crate) lease: Lease,
-    pub(crate) public_access: PublicAccess,
     pub(crate) metadata: Metadata,
 }
 
 #[derive(Serialize, Deserialize)]
-struct ContainerRecord {
+struct ContainerRecord<'a> {
     unit: u64,
     etag: u64,
     last_modified: u64,
-    lease: Vec<u8>,
-    public_access: PublicAccess,
-    metadata: Metadata,
+    lease: Cow<'a, [u8]>,
+    metadata: Cow<'a, [(String, String)]>,
 }
 
 impl Container {
     pub(crate) fn encode(&self) -> Result<Bytes, StoreError> {
+        let lease = self.lease.to_stored();
         encode(
             CONTAINER_FORMAT,
             &ContainerRecord {
                 unit: self.unit.number(),
                 etag: self.etag.value(),
                 last_modified: self.last_modified.ticks(),
-                lease: stored_lease(&self.lease),
-                public_access: self.public_access,
-                metadata: self.metadata.clone(),
+                lease: Cow::Borrowed(lease.as_ref().map_or(&[], |stored| stored.as_slice())),
+                metadata: Cow::Borrowed(&self.metadata),
             },
         )
     }
 
     pub(crate) fn decode(row: &[u8]) -> Result<Self, StoreError> {
-        let record: ContainerRecord = decode("a container", CONTAINER_FORMAT, row)?;
+        let record: ContainerRecord<'_> = decode("a container", CONTAINER_FORMAT, row)?;
         Ok(Self {
             unit: UnitId::new(record.unit),
             etag: ETag::new(record.etag),
             last_modified: Timestamp::from_ticks(record.last_modified),
             lease: lease(&record.lease)?,
-            public_access: record.public_access,
-            metadata: record.metadata,
+            metadata: record.metadata.into_owned(),
         })
     }
 }
 
-/// A base blob.
-#[derive(Clone, Debug)]
-pub(crate) struct Blob {
-    pub(crate) content: ContentId,
-    pub(crate) kind: BlobKind,
-    pub(crate) etag: ETag,
-    pub(crate) last_modified: Timestamp,
-    pub(crate) created: Timestamp,
-    pub(crate) length: u64,
-    pub(crate) holdings: Holdings,
-    pub(crate) headers: HttpHeaders,
-    pub(crate) metadata: Metadata,
-    pub(crate) lease: Lease,
+/// The account and the name of a container, found by its unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct UnitRecord {
+    pub(crate) account: u64,
+    pub(crate) name: String,
 }
 
-/// The three kinds of blobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BlobKind {
-    /// Written whole or in blocks.
-    Block,
-    /// Written in pages at any place.
-    Page,
-    /// Written at its end.
-    Append,
-}
-
-#[derive(Serialize, Deserialize)]
-struct BlobRecord {
-    content: u64,
-    kind: BlobKind,
-    etag: u64,
-    last_modified: u64,
-    created: u64,
-    length: u64,
-    holdings: Vec<u8>,
-    headers: HttpHeaders,
-    metadata: Metadata,
-    lease: Vec<u8>,
-}
-
-impl Blob {
+impl UnitRecord {
     pub(crate) fn encode(&self) -> Result<Bytes, StoreError> {
-        encode(
-            BLOB_FORMAT,
-            &BlobRecord {
-                content: self.content.number(),
-                kind: self.kind,
-                etag: self.etag.value(),
-                last_modified: self.last_modified.ticks(),
-                created: self.created.ticks(),
-                length: self.length,
-                holdings: self.holdings.encode().to_vec(),
-                headers: self.headers.clone(),
-                metadata: self.metadata.clone(),
-                lease: stored_lease(&self.lease),
-            },
-        )
+        encode(1, self)
     }
 
     pub(crate) fn decode(row: &[u8]) -> Result<Self, StoreError> {
-        let record: BlobRecord = decode("a blob", BLOB_FORMAT, row)?;
-        Ok(Self {
-            content: ContentId::new(record.content),
-            kind: record.kind,
-            etag: ETag::new(record.etag),
-            last_modified: Timestamp::from_ticks(record.last_modified),
-            created: Timestamp::from_ticks(record.created),
-            length: record.length,
-            holdings: Holdings::decode(&record.holdings)?,
-            headers: record.headers,
-            metadata: record.metadata,
-            lease: lease(&record.lease)?,
-        })
+        decode("a container's unit", 1, row)
     }
 }
 
 fn encode<T: Serialize>(format: u8, record: &T) -> Result<Bytes, StoreError> {
-    let encoded = postcard::to_extend(record, vec![format]);
+    let mut start = Vec::with_capacity(192);
+    start.push(format);
+    let encoded = postcard::to_extend(record, start);
     encoded.map(Bytes::from).map_err(|error| StoreError::corrupt(format!("a record cannot be written: {error}")))
 }
 
@@ -169,10 +121,6 @@ fn decode<T: DeserializeOwned>(what: &str, format: u8, row: &[u8]) -> Result<T, 
         }
         None => Err(StoreError::corrupt(format!("the row of {what} is empty"))),
     }
-}
-
-fn stored_lease(lease: &Lease) -> Vec<u8> {
-    lease.to_stored().map(Vec::from).unwrap_or_default()
 }
 
 fn lease(stored: &[u8]) -> Result<Lease, StoreError> {

@@ -1,33 +1,38 @@
-//! Sweeping deleted containers: their blobs go in bounded steps, whose state is in rows.
+//! The background of the Blob service: what is gone gives its rows and its space back, in bounded steps whose state is in
+//! rows. After a crash a step is simply done again.
 
-use store::{Direction, Read, Scope, Store};
+use store::{Direction, Read, Row, Scope, Store};
 use types::UnitId;
 
-use crate::{errors::BlobError, keys, object, records::Blob};
+use crate::{copy, errors::BlobError};
 
-/// Blobs removed in one transaction.
-const BATCH: usize = 256;
+mod container;
+mod contents;
+mod expiry;
+mod uploads;
 
-/// Does one bounded step. True when another would find something to do.
+/// The transactions of the background belong to no unit. They give space back, so they go on while the disk is full.
+const fn scope<'a>() -> Scope<'a> {
+    Scope::unit(UnitId::new(0)).reclaims()
+}
+
+/// The first rows of a kind.
+async fn first(store: &Store, range: store::key::KeyRange, limit: usize) -> Result<Vec<Row>, BlobError> {
+    Ok(store.snapshot().scan(range, Direction::Ascending).take(limit).await?)
+}
+
+/// Does one bounded step of everything. True when another would find something to do.
 ///
 /// # Errors
 /// The store failed.
 pub async fn step(store: &Store) -> Result<bool, BlobError> {
-    let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(1).await?;
-    let Some(row) = sweeps.first() else { return Ok(false) };
-    let container = keys::parse_sweep(&row.key)?;
-    store
-        .transact(Scope::unit(UnitId::new(0)).reclaims(), |txn| async move {
-            let rows = txn.scan(keys::blobs(container, ""), Direction::Ascending).take(BATCH).await?;
-            for row in &rows {
-                object::release(&txn, &Blob::decode(&row.value)?).await?;
-                txn.delete(row.key.clone());
-            }
-            if rows.len() < BATCH {
-                txn.delete(keys::sweep(container));
-            }
-            Ok::<_, BlobError>(())
-        })
-        .await?;
-    Ok(true)
+    let mut more = container::step(store).await?;
+    more |= expiry::step(store).await?;
+    more |= uploads::abandoned(store).await?;
+    more |= uploads::dropped(store).await?;
+    more |= contents::adopt(store).await?;
+    more |= contents::prune(store).await?;
+    more |= contents::trim(store).await?;
+    more |= copy::step(store).await?;
+    Ok(more)
 }

@@ -13,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::Instant;
-use types::{ErrorCode, Timestamp};
+use types::{ErrorCode, ServiceVersion, Switch, Timestamp};
 
 use crate::{
     Body, Headers, Host, Load, Outcome, Record, Request, RequestId, Response, ResponseBody, Service, ServiceError,
@@ -182,18 +182,19 @@ pub(crate) struct Common {
     request_id: RequestId,
     pub(crate) now: Timestamp,
     client_request_id: Option<Box<[u8]>>,
-    /// The version as sent, when it is one.
-    version: Option<[u8; 10]>,
+    /// The version as sent, when it is one, and what it means.
+    version: Option<([u8; 10], ServiceVersion)>,
 }
 
 impl Common {
     fn of(request_id: RequestId, now: Timestamp, sent: &Headers) -> Self {
-        let version = sent.get(headers::X_MS_VERSION).and_then(|version| version.as_bytes().try_into().ok());
+        let text = sent.get(headers::X_MS_VERSION).and_then(|version| version.as_bytes().try_into().ok());
+        let version = request::version(sent).ok().flatten();
         Self {
             request_id,
             now,
             client_request_id: request::client_request_id(sent).map(Into::into),
-            version: version.filter(|_| matches!(request::version(sent), Ok(Some(_)))),
+            version: text.zip(version),
         }
     }
 
@@ -201,7 +202,7 @@ impl Common {
     pub(crate) fn each(&self, mut add: impl FnMut(&str, &[u8])) {
         add("x-ms-request-id", &self.request_id.text());
         add("server", SERVER.as_bytes());
-        if let Some(version) = &self.version {
+        if let Some((version, _)) = &self.version {
             add("x-ms-version", version);
         }
         if let Some(id) = &self.client_request_id {
@@ -239,10 +240,23 @@ fn ready(outcome: Outcome, bare: bool, mut common: Common, mut watch: Watch) -> 
             ResponseBody::bytes(document)
         };
     }
-    if common.version.is_some() && headers.contains_key(headers::X_MS_VERSION) {
+    let mut version = common.version.map(|(_, version)| version);
+    if let Some(own) = headers.get(headers::X_MS_VERSION).and_then(|own| own.to_str().ok()) {
+        version = ServiceVersion::parse(own);
         common.version = None;
     }
+    if version.is_some_and(|version| !version.has(Switch::QuotedETags)) {
+        unquote(&mut headers);
+    }
     Ready { status, headers, body, bare, common, watch }
+}
+
+/// Old clients know ETags without their quotes.
+fn unquote(headers: &mut Headers) {
+    let bare = headers.get(header::ETAG).and_then(|etag| etag.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\""));
+    if let Some(bare) = bare.map(<[u8]>::to_vec) {
+        headers.insert(header::ETAG, bare);
+    }
 }
 
 impl Ready {

@@ -120,7 +120,8 @@ impl Caller {
             let Some(token) = authorization.strip_prefix("Bearer ") else { return Err(malformed_header()) };
             by_token(accounts, &account, token, now)?
         } else if let Some(fields) = Fields::find(&query).map_err(|refusal| sas_answer(&refusal, &account))? {
-            let door = Door { accounts, account: &account, service, request, target: source, query: &query, now, secure };
+            let door =
+                Door { accounts, account: &account, service, request, target: source, query: &query, now, secure };
             door.by_signature(&fields, None)?
         } else if account.unit == self.unit() && !self.is_anonymous() {
             self.grant.clone()

@@ -86,8 +86,7 @@ pub async fn answer(
     if start >= info.expiry || info.expiry > now.saturating_add(LIFE_MAX) {
         return Err(invalid("Expiry", &instant::format(info.expiry)));
     }
-    let (start, expiry, version) =
-        (instant::format(start), instant::format(info.expiry), caller.version.to_string());
+    let (start, expiry, version) = (instant::format(start), instant::format(info.expiry), caller.version.to_string());
     let request = DelegationKeyRequest {
         service,
         object: &identity.object,

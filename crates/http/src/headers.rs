@@ -201,6 +201,14 @@ impl Headers {
         Iter { headers: self, lines: self.lines.iter(), as_sent: true }
     }
 
+    /// Names as they were sent and values, as they are written.
+    pub(crate) fn wire(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.lines.iter().map(|line| {
+            let name = line.as_sent.map_or_else(|| line.name.of(&self.text), |span| span.of(&self.as_sent));
+            (name, line.value.of(&self.text))
+        })
+    }
+
     /// The number of lines.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -226,7 +234,7 @@ fn keep(name: &[u8], as_sent: &mut Vec<u8>) -> Option<Span> {
 
 /// RFC 9110: a token.
 fn is_name(name: &[u8]) -> bool {
-    let token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    let token = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-' || b"!#$%&'*+.^_`|~".contains(byte);
     !name.is_empty() && name.iter().all(token)
 }
 

@@ -7,6 +7,7 @@
 //! Time and fresh ids come from the [`Host`], never from the machine.
 
 mod answer;
+pub mod batch;
 pub mod body;
 pub mod caller;
 pub mod checksum;
@@ -21,6 +22,8 @@ pub mod headers;
 pub mod limits;
 mod load;
 pub mod md5;
+pub mod metadata;
+pub mod outgoing;
 mod panics;
 pub mod percent;
 mod query;
@@ -35,6 +38,7 @@ pub mod signed_identifiers;
 mod stall;
 pub mod structured;
 mod target;
+pub mod version;
 pub mod xml;
 
 pub use body::{Body, BodyError};

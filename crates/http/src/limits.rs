@@ -24,6 +24,8 @@ pub const DRAIN_MAX_BYTES: u64 = 256 * 1024;
 pub const STREAMS_MAX: u32 = 128;
 /// Largest body of any operation: that of Put Blob.
 pub const BODY_MAX_BYTES: u64 = PUT_BLOB_MAX_BYTES;
+/// Most bytes of a batch, in Blob and in Table.
+pub const BATCH_MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Most bytes of an XML document: a block list of 50,000 ids of 64 bytes.
 pub const XML_MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Most elements of an XML document.

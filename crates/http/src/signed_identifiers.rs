@@ -43,7 +43,8 @@ pub fn parse(document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ServiceError> {
             return Err(invalid("Id", id));
         }
         let policy = child.child("AccessPolicy");
-        let text = |name: &str| policy.and_then(|policy| policy.text_of(name)).map(str::trim).filter(|text| !text.is_empty());
+        let text =
+            |name: &str| policy.and_then(|policy| policy.text_of(name)).map(str::trim).filter(|text| !text.is_empty());
         let time = |name: &'static str| {
             text(name).map(|text| instant::parse(text).ok_or_else(|| invalid(name, text))).transpose()
         };
@@ -110,7 +111,8 @@ mod tests {
 
     #[test]
     fn policies_come_back_as_they_were() {
-        let document = one("a b", "<Start>1994-11-06</Start><Expiry>1994-11-06T08:49:37.1Z</Expiry><Permission>rl</Permission>");
+        let document =
+            one("a b", "<Start>1994-11-06</Start><Expiry>1994-11-06T08:49:37.1Z</Expiry><Permission>rl</Permission>");
         let policies = read(&format!("{document}{}", one("empty", ""))).unwrap();
         assert_eq!(policies.len(), 2);
         assert_eq!(policies[0].expiry, Some(Timestamp::from_ticks(7_841_117_771_000_000)));

@@ -136,6 +136,20 @@ impl Target {
         })
     }
 
+    /// Reads the target of a request that came inside this one, to the same account. Its host, if it has one, says
+    /// nothing: it came where the batch came.
+    ///
+    /// # Errors
+    /// Too long, a broken escape, or no account.
+    pub fn sibling(&self, target: &str) -> Result<Self, ServiceError> {
+        let RawTarget::Resource { path, query, .. } = RawTarget::split(target)? else {
+            return Err(ServiceError::invalid_uri("the target is no resource"));
+        };
+        let mut sibling = Self::of(path, query, (!self.path_style).then_some(&*self.account))?;
+        sibling.secondary |= self.secondary;
+        Ok(sibling)
+    }
+
     /// Takes a single segment for the name of a blob in the container `$root`. For the Blob service to call, when
     /// nothing says that a container is meant.
     pub fn default_to_root(&mut self) {
@@ -273,6 +287,19 @@ mod tests {
             let mut found = at("x", target).unwrap();
             found.default_to_root();
             assert_eq!(found.segments(), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn parts_of_a_batch_are_addressed_as_the_batch_is() {
+        for (host, batch, part) in [
+            ("x", "/a?comp=batch", "/a/c/b?"),
+            ("x", "/a?comp=batch", "http://elsewhere/a/c/b"),
+            ("a.blob.localhost", "/?comp=batch", "/c/b"),
+            ("a.blob.localhost", "/?comp=batch", "http://a.blob.localhost/c/b"),
+        ] {
+            let found = at(host, batch).unwrap().sibling(part).unwrap();
+            assert_eq!((&*found.account, found.segments()), ("a", (Some("c"), Some("b"))), "{host} {part}");
         }
     }
 

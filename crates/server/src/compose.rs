@@ -4,17 +4,28 @@
 
 use std::sync::Arc;
 
-use access::{AccountKey, Accounts};
-use anyhow::Result;
-use blob_rest::BlobService;
+use access::{AccountKey, Accounts, bearer::Bearer};
+use anyhow::{Result, bail};
+use blob_rest::{BlobService, Copies};
+use queue_rest::QueueService;
 use rest::Service;
 use store::Store;
 use table_rest::TableService;
 
-use crate::{accounts::Account, config::Ports};
+use crate::{
+    config::{Config, Ports},
+    randomness,
+};
 
 /// Makes a service on an open store.
-pub(crate) type Build = fn(&Store, &Arc<Accounts>) -> Arc<dyn Service>;
+pub(crate) type Build = fn(&Parts<'_>) -> Arc<dyn Service>;
+
+/// What services are made of.
+pub(crate) struct Parts<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) accounts: &'a Arc<Accounts>,
+    pub(crate) copies: &'a Arc<Copies>,
+}
 
 /// A service port.
 pub(crate) struct Slot {
@@ -32,29 +43,40 @@ pub(crate) struct Slot {
 pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
     [
         Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, build: Some(blob) },
-        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: None },
+        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: Some(queue) },
         Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: Some(table) },
         Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: None },
         Slot { name: "smb", endpoint: "", port: ports.smb, build: None },
     ]
 }
 
-fn blob(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
-    Arc::new(BlobService::new(store.clone(), Arc::clone(accounts)))
+fn blob(parts: &Parts<'_>) -> Arc<dyn Service> {
+    Arc::new(BlobService::new(parts.store.clone(), Arc::clone(parts.accounts), Arc::clone(parts.copies)))
 }
 
-fn table(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
-    Arc::new(TableService::new(store.clone(), Arc::clone(accounts)))
+fn queue(parts: &Parts<'_>) -> Arc<dyn Service> {
+    Arc::new(QueueService::new(parts.store.clone(), Arc::clone(parts.accounts), randomness::bits))
 }
 
-/// The configured accounts, each with its unit in the store.
+fn table(parts: &Parts<'_>) -> Arc<dyn Service> {
+    Arc::new(TableService::new(parts.store.clone(), Arc::clone(parts.accounts)))
+}
+
+/// The configured accounts and the stored ones, each with its unit in the store.
 ///
 /// # Errors
-/// The store failed.
-pub(crate) async fn accounts(store: &Store, configured: &[Account]) -> Result<Arc<Accounts>> {
-    let accounts = configured.iter().map(|account| {
+/// The store failed, or there is no account.
+pub(crate) async fn accounts(store: &Store, config: &Config, bearer: &Arc<Bearer>) -> Result<Arc<Accounts>> {
+    let configured = config.accounts.iter().map(|account| {
         let keys = account.keys.iter().map(|key| AccountKey::new(key.bytes())).collect();
         (account.name.clone(), keys)
     });
-    Ok(Arc::new(Accounts::open(store, accounts).await?))
+    let accounts = Accounts::open(store, configured).await?;
+    if accounts.list().is_empty() {
+        bail!(
+            "refusing to serve the development account on addresses that others can reach: its key is public; add an \
+             account with --account or `lazuli account add`, or say --expose-development-account if you mean it"
+        );
+    }
+    Ok(Arc::new(accounts.with_bearer(Arc::clone(bearer)).with_public_access(config.public_access)))
 }

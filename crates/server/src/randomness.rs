@@ -1,4 +1,5 @@
-//! The one place that draws randomness: ids of requests, and the word in the admin note.
+//! The one place that draws randomness: ids of requests and messages, pop receipts, keys of accounts, and the word in
+//! the admin note.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,9 +14,19 @@ fn random<const N: usize>() -> Result<[u8; N]> {
     Ok(bytes)
 }
 
+/// A key for an account, as long as the service's own.
+pub(crate) fn account_key() -> Result<access::AccountKey> {
+    Ok(access::AccountKey::new(&*zeroize::Zeroizing::new(random::<64>()?)))
+}
+
 /// A word that nobody guesses.
 pub(crate) fn token() -> Result<String> {
     Ok(format!("{:032x}", u128::from_le_bytes(random()?)))
+}
+
+/// Bits for ids and receipts that nobody guesses. `None` when the system gives none.
+pub(crate) fn bits() -> Option<u128> {
+    random().map(u128::from_le_bytes).inspect_err(|error| tracing::error!(%error, "no randomness")).ok()
 }
 
 /// Ids of requests: 64 random bits for this run, and a number that counts them.

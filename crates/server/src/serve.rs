@@ -4,8 +4,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use access::Accounts;
+use access::bearer::Bearer;
 use anyhow::{Context as _, Result};
+use blob_rest::Copies;
 use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
     net::TcpListener,
@@ -17,17 +18,20 @@ use crate::{
     admin::Admin,
     banner::{self, Endpoint},
     cli::ServeArgs,
-    compose,
+    compose::{self, Parts},
     config::Config,
     engine::{self, Opened},
     files::AdminNote,
     host::ServerHost,
+    issuer_keys,
     listen::{self, Bound, BoundService},
     logging,
     metrics::Metrics,
+    outgoing::Client,
     randomness::{self, RequestIds},
     settings::Durability,
-    tls, upkeep,
+    tls::Tls,
+    upkeep,
 };
 
 /// Connections of the admin port.
@@ -39,8 +43,8 @@ const LEFTOVERS: Duration = Duration::from_secs(5);
 pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
     let azurite_accounts = std::env::var("AZURITE_ACCOUNTS").ok();
     let config = Config::resolve(arguments.settings, arguments.config.as_deref(), azurite_accounts.as_deref())?;
-    logging::start(config.log, config.log_level);
-    let tls = config.tls.as_ref().map(|(certificate, key)| tls::load(certificate, key)).transpose()?;
+    let _log = logging::start(config.log, config.log_level)?;
+    let tls = config.tls.as_ref().map(|(certificate, key)| Tls::load(certificate, key)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers)
         .thread_name("lazuli-worker")
@@ -56,7 +60,7 @@ pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
     served.and(closed)
 }
 
-async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<dyn Handshake>>) -> Result<()> {
+async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<Tls>>) -> Result<()> {
     let mut signals = Signals::new()?;
     let (stop, shutdown) = Shutdown::channel();
     let metrics = Arc::<Metrics>::default();
@@ -65,6 +69,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
         ids: RequestIds::new()?,
         metrics: Arc::clone(&metrics),
         request_log: config.request_log,
+        domains: config.domains.clone(),
     });
 
     let Bound { admin, services, closed } = bound;
@@ -72,9 +77,26 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
     let token = randomness::token()?;
     let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
     let mut endpoints = Vec::new();
-    let accounts = compose::accounts(&opened.store, &config.accounts).await?;
+    let bearer = Arc::new(Bearer::new(config.bearer.settings.clone()));
+    if let Some(place) = &config.bearer.keys {
+        let source = issuer_keys::Source::new(place);
+        // The first keys are there before the first request.
+        source.load(&bearer).await?;
+        ports.tasks.spawn(issuer_keys::refresh(source, Arc::clone(&bearer), shutdown.clone()));
+    }
+    if config.bearer.settings.unsigned {
+        tracing::warn!("bearer tokens are accepted without looking at their signatures");
+    }
+    let accounts = compose::accounts(&opened.store, config, &bearer).await?;
+    let client = Arc::new(Client::new(config.copy_sources));
+    let copies = Arc::new(Copies::new(client, config.domains.clone()));
+    let parts = Parts { store: &opened.store, accounts: &accounts, copies: &copies };
     for service in services {
-        endpoints.push(ports.open_service(service, config, opened, &accounts, tls.as_ref())?);
+        let handshake = tls.clone().map(|tls| -> Arc<dyn Handshake> { tls });
+        endpoints.push(ports.open_service(service, config, &parts, handshake.as_ref())?);
+    }
+    if let Some(tls) = tls {
+        ports.tasks.spawn(renew(tls, signal(SignalKind::hangup())?, shutdown.clone()));
     }
     let note = (config.durability != Durability::Memory)
         .then(|| AdminNote { address: admin_address, token: token.clone() }.write(&config.data_dir))
@@ -87,8 +109,10 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
         token,
         shutdown: shutdown.clone(),
         backups: crate::admin::Backups::default(),
+        accounts: Arc::clone(&accounts),
     };
     ports.open(admin, None, Arc::new(service), limits);
+    ports.tasks.spawn(Arc::clone(&copies).run(opened.store.clone(), shutdown.clone()));
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
     banner::print(config, &endpoints, &closed, admin_address);
 
@@ -104,6 +128,19 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
     Ok(())
 }
 
+/// Reads the certificate again when somebody says so.
+async fn renew(tls: Arc<Tls>, mut hangup: Signal, mut shutdown: Shutdown) {
+    loop {
+        tokio::select! {
+            () = shutdown.requested() => return,
+            _ = hangup.recv() => match tls.reload() {
+                Ok(()) => tracing::info!("the certificate was read again"),
+                Err(error) => tracing::error!(error = format!("{error:#}"), "the old certificate stays in use"),
+            },
+        }
+    }
+}
+
 /// The ports that are open, one task each.
 struct Ports {
     host: Arc<ServerHost>,
@@ -117,12 +154,11 @@ impl Ports {
         &mut self,
         bound: BoundService,
         config: &Config,
-        opened: &Opened,
-        accounts: &Arc<Accounts>,
+        parts: &Parts<'_>,
         tls: Option<&Arc<dyn Handshake>>,
     ) -> Result<Endpoint> {
-        let limits = Limits { connections: config.max_connections, ..Limits::default() };
-        let service = (bound.build)(&opened.store, accounts);
+        let limits = Limits { connections: config.max_connections, requests: config.max_requests, ..Limits::default() };
+        let service = (bound.build)(parts);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {
             self.open(listener, tls.cloned(), Arc::clone(&service), limits);

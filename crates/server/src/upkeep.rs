@@ -44,9 +44,9 @@ pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdow
 }
 
 async fn sweep(store: &Store, metrics: &Metrics, mut shutdown: Shutdown) {
-    let mut pause = SWEEP_IDLE;
+    let (mut pause, mut expired) = (SWEEP_IDLE, queue::expiry::Cursor::default());
     while !shutdown.pause(pause).await {
-        pause = match sweep_step(store).await {
+        pause = match sweep_step(store, &mut expired).await {
             Ok((progress, more)) => {
                 metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
                 if more { BUSY } else { SWEEP_IDLE }
@@ -59,12 +59,15 @@ async fn sweep(store: &Store, metrics: &Metrics, mut shutdown: Shutdown) {
     }
 }
 
-/// One step of every sweeper: deleted containers and tables first, then the contents that nothing points to any more.
-async fn sweep_step(store: &Store) -> anyhow::Result<(sweep::Progress, bool)> {
+/// One step of every sweeper: deleted containers and tables, cleared and deleted queues, expired messages; then the
+/// contents that nothing points to any more.
+async fn sweep_step(store: &Store, expired: &mut queue::expiry::Cursor) -> anyhow::Result<(sweep::Progress, bool)> {
     let containers = blob::sweep::step(store).await?;
+    let queues = queue::sweep::step(store).await?;
+    let messages = queue::expiry::step(store, expired).await?;
     let tables = table::sweep::step(store).await?;
     let progress = sweep::step(store).await?;
-    Ok((progress, containers || tables || progress.more))
+    Ok((progress, containers || queues || messages || tables || progress.more))
 }
 
 async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {

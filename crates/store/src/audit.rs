@@ -8,8 +8,6 @@ use std::{
     hash::{BuildHasher, RandomState},
 };
 
-use types::ContentId;
-
 use crate::{
     content::{self, ChunkRecord, Holdings, Located, keys as kinds},
     content_map,
@@ -146,10 +144,9 @@ async fn look(
         kinds::RELEASED | kinds::SWEEP => Holdings::decode(&row.value).map(|_| ()),
         kinds::SPARSE => content_map::parse_sparse(&row).map(|_| ()),
         content_map::MAP => {
-            let owner = content_map::owner_of(&row.key)?;
             if let (_, _, Some(slice)) = content_map::parse_row(row)? {
-                let counted = check_slice(rows, owner, slice).await?;
-                add(&mut sums.slices_in_maps, hasher.hash_one(slice.chunk).wrapping_mul(u64::from(counted)));
+                check_slice(rows, slice).await?;
+                add(&mut sums.slices_in_maps, hasher.hash_one(slice.chunk));
             }
             Ok(())
         }
@@ -157,15 +154,14 @@ async fn look(
     }
 }
 
-/// True when the slice counts for its chunk: the content owns it.
-async fn check_slice(rows: &impl Read, owner: ContentId, slice: content_map::Slice) -> Result<bool, StoreError> {
-    let Some(located) = content::locate(rows, slice.chunk).await? else {
+async fn check_slice(rows: &impl Read, slice: content_map::Slice) -> Result<(), StoreError> {
+    if content::locate(rows, slice.chunk).await?.is_none() {
         return Err(StoreError::corrupt(format!("it refers to chunk {}, which was freed", slice.chunk)));
-    };
+    }
     if slice.skip.saturating_add(slice.length) > slice.chunk.length || slice.length == 0 {
         return Err(StoreError::corrupt(format!("its slice is not within chunk {}", slice.chunk)));
     }
-    Ok(located.record.owner == owner)
+    Ok(())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -114,6 +114,7 @@ macro_rules! conformance_tests {
                 a_changed_read_runs_the_transaction_again
                 a_read_of_an_absent_row_conflicts_with_its_creation
                 a_read_conflicts_with_a_deletion
+                a_hook_runs_once_for_the_attempt_that_got_its_place
                 a_read_conflicts_with_an_equal_value_written_again
                 a_blind_write_conflicts_with_another
                 a_blind_delete_of_an_absent_row_conflicts_with_its_creation
@@ -184,6 +185,7 @@ macro_rules! conformance_tests {
                 an_empty_chunk_is_never_mistaken_for_a_moved_one
             }
             contents {
+                what_the_only_user_needs_can_be_adopted
                 a_content_lives_until_its_last_user_goes_in_every_order
                 a_chain_of_users_keeps_its_source
                 a_pin_ends_by_itself
@@ -207,6 +209,8 @@ macro_rules! conformance_tests {
                 a_manifest_is_swept_with_all_its_blocks
             }
             maps {
+                a_chunk_lives_until_the_last_map_lets_go
+                an_append_is_found_where_it_was_put
                 random_histories_match_an_array_of_bytes_per_epoch
                 the_bytes_of_a_map_come_back
                 a_row_never_crosses_a_cell

@@ -134,20 +134,13 @@ impl SliceChange {
     }
 }
 
-/// Notes that a map's chunk gained or lost slices; the chunk is freed with its last one, and put down for repacking when
-/// most of it is unused. Chunks of others stay.
-pub(crate) async fn count_slices(
-    txn: &Txn,
-    chunk: ChunkRef,
-    owner: ContentId,
-    change: SliceChange,
-) -> Result<(), StoreError> {
+/// Notes that a map's chunk gained or lost slices, in whichever map; the chunk is freed with its last one, and put down
+/// for repacking when most of it is unused.
+pub(crate) async fn count_slices(txn: &Txn, chunk: ChunkRef, change: SliceChange) -> Result<(), StoreError> {
     let Some(located) = locate(txn, chunk).await? else {
         return Err(StoreError::corrupt(format!("a slice refers to chunk {chunk}, which was freed")));
     };
-    if located.record.owner != owner {
-        return Ok(());
-    }
+    let owner = located.record.owner;
     let before = located.record.slices;
     let fewer = || StoreError::corrupt(format!("chunk {chunk} has fewer slices than were removed"));
     let slices = Slices {
@@ -263,8 +256,54 @@ pub async fn release(txn: &Txn, content: ContentId, holdings: Holdings) -> Resul
     sweep_if_unused(txn, content).await
 }
 
-/// Drops the edge of `user` to `source`. Called by the sweep of `user`.
-pub(crate) async fn drop_edge(txn: &Txn, source: ContentId, user: ContentId) -> Result<(), StoreError> {
+/// Gives a chunk of `from` to `to`. Right only while `from` is gone and `to` is all that uses it, see [`heir`]. False
+/// when `from` does not own it.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn adopt(txn: &Txn, chunk: ChunkRef, from: ContentId, to: ContentId) -> Result<bool, StoreError> {
+    match locate(txn, chunk).await? {
+        Some(located) if located.record.owner == from => {
+            let record = ChunkRecord { owner: to, ..located.record };
+            txn.put(chunk_key(located.extent, located.offset), record.encode());
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The one content that still uses `gone`, which no name points to any more; `None` when it is not gone, is being swept,
+/// or has several users. No new user can appear while the transaction that asks runs.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn heir(txn: &Txn, gone: ContentId) -> Result<Option<ContentId>, StoreError> {
+    txn.guard_exclusive(keys::guard(gone));
+    if txn.get(&keys::released_key(gone)).await?.is_none()
+        || txn.scan(keys::pins_of(gone), Direction::Ascending).next().await?.is_some()
+    {
+        return Ok(None);
+    }
+    match txn.scan(keys::edges_of(gone), Direction::Ascending).take(2).await?.as_slice() {
+        [only] => parse_pair_key(&only.key, keys::EDGE).map(|(_, user)| Some(ContentId::new(user))),
+        _ => Ok(None),
+    }
+}
+
+/// The contents that `user` has edges to, at most `limit`.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn sources(rows: &impl Read, user: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
+    sources_of(rows, user, limit).await
+}
+
+/// Drops the edge of `user` to `source`, which it does not need any more: by the sweep of `user`, or once `user` has
+/// adopted what it needs.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn drop_edge(txn: &Txn, source: ContentId, user: ContentId) -> Result<(), StoreError> {
     txn.guard_exclusive(keys::guard(source));
     txn.delete(keys::edge_key(source, user));
     txn.delete(keys::use_key(user, source));
@@ -319,7 +358,9 @@ impl Pins {
         PinGuard { pins: self.clone(), content }
     }
 
-    pub(crate) fn is_held(&self, content: ContentId) -> bool {
+    /// True while a download reads the content.
+    #[must_use]
+    pub fn is_held(&self, content: ContentId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&content)
     }
 }

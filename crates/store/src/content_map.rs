@@ -4,8 +4,8 @@
 //! raised number and the difference of two snapshots is read off the rows.
 //!
 //! **Invariants.** At every epoch the visible rows do not overlap. No row crosses a multiple of [`CELL_BYTES`], so
-//! the row that covers a byte is found within its cell. A chunk of this content is live exactly while a row, of any
-//! epoch, refers to it.
+//! the row that covers a byte is found within its cell. A chunk that was linked for a map is live exactly while a row
+//! refers to it, of any epoch and of any map: a copy of a map is a copy of its rows.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ mod prune;
 mod repack;
 
 pub use diff::{Difference, diff};
-pub use prune::{prune, remove_all};
+pub use prune::{Readers, prune, remove_all};
 pub(crate) use repack::parse_sparse;
 pub use repack::repack;
 
@@ -100,7 +100,7 @@ pub async fn read(
     limit: usize,
 ) -> Result<(Vec<Segment>, Option<u64>), StoreError> {
     let mut segments = Vec::new();
-    let mut visible = Visible::new(rows, content, epoch, (cell_start(start), end));
+    let mut visible = Visible::new(rows, content, epoch, (first_row(rows, content, epoch, start).await?, end));
     while let Some((segment, _)) = visible.next().await? {
         if segment.end() <= start {
             continue;
@@ -111,6 +111,25 @@ pub async fn read(
         segments.push(cut(segment, start, end));
     }
     Ok((segments, None))
+}
+
+/// Where to begin so that the row that covers `start` is seen, if there is one: the nearest visible row before it, which
+/// is in its cell. Rows of one map do not overlap, so no other can reach it.
+async fn first_row(rows: &impl Read, content: ContentId, epoch: u64, start: u64) -> Result<u64, StoreError> {
+    let mut scan = rows.scan(range_key(content, cell_start(start), start), Direction::Descending);
+    let mut newest: Option<(u64, bool)> = None; // of one offset: the epochs come oldest first
+    while let Some(row) = scan.next().await? {
+        let (offset, row_epoch, slice) = parse_row(row)?;
+        if let Some((before, true)) = newest
+            && before != offset
+        {
+            return Ok(before);
+        }
+        if row_epoch <= epoch {
+            newest = Some((offset, slice.is_some()));
+        }
+    }
+    Ok(newest.filter(|(_, visible)| *visible).map_or(start, |(offset, _)| offset))
 }
 
 fn cut(segment: Segment, start: u64, end: u64) -> Segment {
@@ -141,11 +160,6 @@ fn parse_key(key: &[u8]) -> Result<(u64, u64), StoreError> {
     let place = (parser.number()?, parser.descending()?);
     parser.end()?;
     Ok(place)
-}
-
-/// The content that a row of a map belongs to.
-pub(crate) fn owner_of(key: &[u8]) -> Result<ContentId, StoreError> {
-    KeyParser::new(key, Space::Store, MAP)?.number().map(ContentId::new)
 }
 
 /// All rows of a content's map, of every epoch: what an audit looks at.
@@ -240,15 +254,21 @@ impl<'a> MapWriter<'a> {
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn write(&mut self, offset: u64, slice: Slice) -> Result<(), StoreError> {
+        self.clear(offset, offset + slice.length).await?;
+        self.append(offset, slice);
+        Ok(())
+    }
+
+    /// Puts a slice at `offset` without looking: the caller knows that nothing is visible from there to its end, because
+    /// the content ends there or the place was just cleared.
+    pub fn append(&mut self, offset: u64, slice: Slice) {
         let end = offset + slice.length;
-        self.clear(offset, end).await?;
         let mut place = offset;
         while place < end {
             let piece_end = (cell_start(place) + CELL_BYTES).min(end);
             self.put_row(place, slice.part(place - offset, piece_end - place));
             place = piece_end;
         }
-        Ok(())
     }
 
     /// Makes `start..end` read as zeros.
@@ -259,7 +279,8 @@ impl<'a> MapWriter<'a> {
         if start >= end {
             return Ok(()); // nothing to clear must not split the row around it
         }
-        let mut visible = Visible::new(self.txn, self.content, self.epochs.current, (cell_start(start), end));
+        let first = first_row(self.txn, self.content, self.epochs.current, start).await?;
+        let mut visible = Visible::new(self.txn, self.content, self.epochs.current, (first, end));
         while let Some((segment, standing)) = visible.next().await? {
             if segment.end() <= start {
                 continue;
@@ -300,7 +321,7 @@ impl<'a> MapWriter<'a> {
         guard(self.txn, self.content);
         for (chunk, change) in self.slices {
             // Also without a change: a chunk that came and went in this transaction has no slice, and is freed.
-            content::count_slices(self.txn, chunk, self.content, change).await?;
+            content::count_slices(self.txn, chunk, change).await?;
         }
         Ok(())
     }

@@ -119,20 +119,19 @@ pub fn decode(stored: Bytes) -> Result<Option<Bytes>, StoreError> {
     }
 }
 
-/// Which of one key's epochs (newest first) nobody can see, given the epochs of all snapshots in ascending order.
-/// A trailing tombstone hides nothing and goes too.
+/// Which of one key's epochs (newest first) nobody can see, given the epochs of all snapshots in ascending order, and
+/// whether there is a present that sees the newest. A trailing tombstone hides nothing and goes too.
 #[must_use]
-pub fn unseen(epochs_newest_first: &[(u64, bool)], snapshots: &[u64]) -> Vec<u64> {
+pub fn unseen(epochs_newest_first: &[(u64, bool)], snapshots: &[u64], present: bool) -> Vec<u64> {
     let mut unseen = Vec::new();
     let mut kept_below = false;
     let mut newer: Vec<Option<u64>> = vec![None];
     newer.extend(epochs_newest_first.iter().map(|(epoch, _)| Some(*epoch)));
     // From the oldest on, so that a tombstone knows whether anything below it was kept.
     for ((epoch, tombstone), newer) in epochs_newest_first.iter().zip(newer).rev() {
-        let read = newer.is_none_or(|newer| {
-            let first = snapshots.partition_point(|snapshot| snapshot < epoch);
-            snapshots.get(first).is_some_and(|snapshot| *snapshot < newer)
-        });
+        let first = snapshots.partition_point(|snapshot| snapshot < epoch);
+        let by_snapshot = snapshots.get(first).is_some_and(|snapshot| newer.is_none_or(|newer| *snapshot < newer));
+        let read = by_snapshot || (present && newer.is_none());
         if read && (kept_below || !tombstone) {
             kept_below = true;
         } else {
@@ -162,8 +161,11 @@ mod tests {
             (&[(5, tombstone), (3, value)], &[], &[3, 5]),
         ];
         for (rows, snapshots, expected) in cases {
-            assert_eq!(unseen(rows, snapshots), expected, "{rows:?} {snapshots:?}");
+            assert_eq!(unseen(rows, snapshots, true), expected, "{rows:?} {snapshots:?}");
         }
-        assert_eq!(unseen(&[(5, tombstone), (3, value)], &[4]), Vec::<u64>::new());
+        assert_eq!(unseen(&[(5, tombstone), (3, value)], &[4], true), Vec::<u64>::new());
+        assert_eq!(unseen(&[(5, value), (3, value)], &[4], false), [5], "nobody reads the present");
+        assert_eq!(unseen(&[(5, value), (3, value)], &[4, 6], false), Vec::<u64>::new());
+        assert_eq!(unseen(&[(5, value), (3, value)], &[], false), [3, 5]);
     }
 }

@@ -89,8 +89,8 @@ impl Store {
             let sequence = match &outcome {
                 Err(_) => read_at,
                 Ok(_) => {
-                    let commit = txn.commit(scope.reclaims)?;
-                    if commit.writes.is_empty() && commit.events.is_empty() {
+                    let (commit, hooks) = txn.commit(scope.reclaims)?;
+                    let sequence = if commit.writes.is_empty() && commit.events.is_empty() {
                         read_at
                     } else {
                         match self.engine.sequence(commit).await {
@@ -98,7 +98,9 @@ impl Store {
                             Err(SequenceError::Conflict) => continue,
                             Err(SequenceError::Store(error)) => return Err(error.into()),
                         }
-                    }
+                    };
+                    hooks.into_iter().for_each(|hook| hook());
+                    sequence
                 }
             };
             drop(latch);

@@ -42,7 +42,11 @@ struct Buffer {
     live_bytes: BTreeMap<u64, i64>,
     rides: Vec<Ride>,
     events: Vec<Event>,
+    hooks: Hooks,
 }
+
+/// What is to be run once a commit has its place.
+pub(crate) type Hooks = Vec<Box<dyn FnOnce() + Send>>;
 
 impl Txn {
     pub(crate) fn begin(engine: Arc<dyn Engine>, view: Box<dyn View>, unit: UnitId) -> Self {
@@ -106,6 +110,13 @@ impl Txn {
         self.buffer().events.push(event);
     }
 
+    /// Runs `hook` when this attempt got its place in the order of all commits, before the next writer of the same object
+    /// begins; never for an attempt that is refused or repeated. It is for memory that follows rows, so it must be
+    /// quick. The commit need not be durable yet: after a crash such memory is made anew.
+    pub fn on_sequenced(&self, hook: impl FnOnce() + Send + 'static) {
+        self.buffer().hooks.push(Box::new(hook));
+    }
+
     /// Accounts bytes of an extent as live (positive) or dead (negative).
     pub(crate) fn count_live(&self, extent: u64, bytes: i64) {
         *self.buffer().live_bytes.entry(extent).or_default() += bytes;
@@ -116,18 +127,18 @@ impl Txn {
         self.buffer().rides.push(ride);
     }
 
-    /// What this attempt wants to happen. The buffer is empty afterwards.
+    /// What this attempt wants to happen, and what follows then. The buffer is empty afterwards.
     ///
     /// # Errors
     /// A limit of the contract is exceeded.
-    pub(crate) fn commit(&self, reclaims: bool) -> Result<Commit, StoreError> {
+    pub(crate) fn commit(&self, reclaims: bool) -> Result<(Commit, Hooks), StoreError> {
         let buffer = std::mem::take(&mut *self.buffer());
         check_limits(&buffer)?;
-        let Buffer { mut reads, guards_shared, guards_exclusive, writes, live_bytes, rides, events } = buffer;
+        let Buffer { mut reads, guards_shared, guards_exclusive, writes, live_bytes, rides, events, hooks } = buffer;
         for key in writes.keys() {
             reads.remove(key); // written keys are validated anyway
         }
-        Ok(Commit {
+        let commit = Commit {
             unit: self.unit,
             read_at: self.instant(),
             reads: reads.into_iter().collect(),
@@ -138,7 +149,8 @@ impl Txn {
             rides,
             events,
             reclaims,
-        })
+        };
+        Ok((commit, hooks))
     }
 }
 

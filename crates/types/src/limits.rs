@@ -124,8 +124,11 @@ pub const BLOB_BATCH_MAX_BYTES: u64 = 4 * MIB;
 
 // Queue
 
-/// Largest text of a message, as it stands in the XML, in UTF-8.
+/// Largest text of a message in UTF-8, without the escapes of XML.
 pub const MESSAGE_MAX_BYTES: usize = 64 * KIB;
+/// Largest body of Put Message and Update Message: each character of the text may be escaped by six, and there are
+/// elements around it.
+pub const MESSAGE_BODY_MAX_BYTES: usize = 6 * MESSAGE_MAX_BYTES + KIB;
 /// Most messages that one Get or Peek answers; the least and the default is one.
 pub const MESSAGES_PER_GET_MAX: usize = 32;
 /// Shortest visibility timeout of Get Messages. Put and Update allow zero.

@@ -29,7 +29,8 @@ impl Issuer {
     fn jwks(&self) -> String {
         let point = self.key.public_key().as_ref();
         let part = |range| URL_SAFE_NO_PAD.encode(&point[range]);
-        json!({ "keys": [{ "kty": "EC", "crv": "P-256", "kid": "e1", "x": part(1..33), "y": part(33..65) }] }).to_string()
+        json!({ "keys": [{ "kty": "EC", "crv": "P-256", "kid": "e1", "x": part(1..33), "y": part(33..65) }] })
+            .to_string()
     }
 
     fn token(&self, header: &Value, claims: &Value) -> String {
@@ -190,7 +191,8 @@ fn the_challenge_says_where_tokens_come_from() {
     let at = |issuer: &str| {
         Bearer::new(BearerSettings { issuers: vec![issuer.to_owned()], ..BearerSettings::default() }).challenge()
     };
-    let expected = "Bearer authorization_uri=https://login.test/t1/oauth2/authorize resource_id=https://storage.azure.com";
+    let expected =
+        "Bearer authorization_uri=https://login.test/t1/oauth2/authorize resource_id=https://storage.azure.com";
     for issuer in ["https://login.test/t1", "https://login.test/t1/", "https://login.test/t1/v2.0"] {
         assert_eq!(at(issuer).as_deref(), Some(expected), "{issuer}");
     }

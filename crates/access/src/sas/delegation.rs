@@ -18,9 +18,8 @@ use crate::{
 /// Pinned: another text would be other keys.
 const PURPOSE: &str = "lazuli user delegation key 1";
 
-const SIGNED: &[&str] = &[
-    "sv", "sr", "sp", "st", "se", "sip", "spr", "sdd", "skoid", "sktid", "skt", "ske", "sks", "skv", "sig",
-];
+const SIGNED: &[&str] =
+    &["sv", "sr", "sp", "st", "se", "sip", "spr", "sdd", "skoid", "sktid", "skt", "ske", "sks", "skv", "sig"];
 
 /// Who a delegation key is for, and for how long.
 #[derive(Clone, Copy, Debug)]

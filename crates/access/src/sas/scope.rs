@@ -122,7 +122,8 @@ impl Scope {
             (Self::Container(own), Place::Container(name) | Place::Object { container: name, .. }) => own == name,
             (Self::Contents(own), Place::Container(name) | Place::Contents(name)) => own.eq_ignore_ascii_case(name),
             (Self::Directory { container: own, path: directory }, Place::Object { container, path, .. }) => {
-                let inside = || path.strip_prefix(&**directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+                let inside =
+                    || path.strip_prefix(&**directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
                 own == container && (directory.is_empty() || inside())
             }
             (Self::Object { container: own, path: own_path, state }, Place::Object { container, path, part }) => {

@@ -31,7 +31,12 @@ impl Door {
     }
 }
 
-fn target<'a>(service: Service, container: &'a str, path: &'a str, query: &'a [(&'a str, &'a str)]) -> SignedTarget<'a> {
+fn target<'a>(
+    service: Service,
+    container: &'a str,
+    path: &'a str,
+    query: &'a [(&'a str, &'a str)],
+) -> SignedTarget<'a> {
     SignedTarget {
         service,
         account: DEVELOPMENT_ACCOUNT,
@@ -222,15 +227,9 @@ fn signed<'a>(service: Service, container: &'a str, path: &'a str, fields: &Fiel
     made.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-const BLOB: Fields<'_> = Fields {
-    version: Some("2026-10-06"),
-    resource: Some("b"),
-    permissions: Some("r"),
-    expiry: Some(EXPIRY),
-    ..EMPTY
-};
-const ACCOUNT: Fields<'_> =
-    Fields { services: Some("b"), resource_types: Some("o"), resource: None, ..BLOB };
+const BLOB: Fields<'_> =
+    Fields { version: Some("2026-10-06"), resource: Some("b"), permissions: Some("r"), expiry: Some(EXPIRY), ..EMPTY };
+const ACCOUNT: Fields<'_> = Fields { services: Some("b"), resource_types: Some("o"), resource: None, ..BLOB };
 const EMPTY: Fields<'_> = Fields {
     version: None,
     services: None,
@@ -282,15 +281,15 @@ fn times_addresses_and_protocols_are_kept() {
         ("not yet", Fields { start: Some("2026-11-15T00:00:01Z"), ..BLOB }, time),
         ("from now", Fields { start: Some("2026-11-15T00:00:00Z"), ..BLOB }, Result::is_ok),
         ("this address", Fields { addresses: Some("127.0.0.1"), ..BLOB }, Result::is_ok),
-        (
-            "another address",
-            Fields { addresses: Some("127.0.0.2-127.0.0.9"), ..BLOB },
-            |found| *found == Err(SasRefusal::SourceAddress(LOOPBACK)),
-        ),
+        ("another address", Fields { addresses: Some("127.0.0.2-127.0.0.9"), ..BLOB }, |found| {
+            *found == Err(SasRefusal::SourceAddress(LOOPBACK))
+        }),
         ("https only", Fields { protocols: Some("https"), ..BLOB }, |found| *found == Err(SasRefusal::Protocol)),
         ("https or http", Fields { protocols: Some("https,http"), ..BLOB }, Result::is_ok),
         ("http only", Fields { protocols: Some("http"), ..BLOB }, |found| *found == Err(SasRefusal::Field("spr"))),
-        ("unknown permission", Fields { permissions: Some("r!"), ..BLOB }, |found| *found == Err(SasRefusal::Field("sp"))),
+        ("unknown permission", Fields { permissions: Some("r!"), ..BLOB }, |found| {
+            *found == Err(SasRefusal::Field("sp"))
+        }),
     ];
     for (name, fields, expected) in table {
         let query = signed(Service::Blob, "c", "b", &fields);
@@ -308,7 +307,11 @@ fn malformed_signatures_are_refused_for_the_right_reason() {
         ("too old", vec![("sig", "AQI="), ("sr", "b"), ("sv", "2011-08-18")], SasRefusal::Version("2011-08-18".into())),
         ("no resource", vec![("sig", "AQI="), ("sv", "2020-12-06")], SasRefusal::Field("sr")),
         ("unknown", vec![("sig", "AQI="), ("sr", "x"), ("sv", "2020-12-06")], SasRefusal::Field("sr")),
-        ("unsigned", vec![("sig", "AQI="), ("sr", "b"), ("sv", "2013-08-15"), ("sip", "1.1.1.1")], SasRefusal::Unsigned("sip")),
+        (
+            "unsigned",
+            vec![("sig", "AQI="), ("sr", "b"), ("sv", "2013-08-15"), ("sip", "1.1.1.1")],
+            SasRefusal::Unsigned("sip"),
+        ),
         (
             "both kinds",
             vec![("sig", "AQI="), ("sr", "b"), ("ss", "b"), ("srt", "o"), ("sv", "2020-12-06")],

@@ -72,7 +72,11 @@ pub(super) fn string_to_sign(
     text.push('/');
     text.push_str(account);
     text.push_str(path);
-    if scheme == Scheme::SharedKey && parts.service != Service::Table { parameters(&mut text, parts) } else { comp(&mut text, parts) }
+    if scheme == Scheme::SharedKey && parts.service != Service::Table {
+        parameters(&mut text, parts)
+    } else {
+        comp(&mut text, parts)
+    }
     text
 }
 
@@ -84,7 +88,8 @@ pub(super) fn other_forms<'a>(
 ) -> impl Iterator<Item = String> + 'a {
     let signs_headers = parts.service != Service::Table;
     let sortings = [Sorting::Bytes, Sorting::Culture].into_iter().filter(move |sorting| {
-        *sorting == Sorting::Bytes || (signs_headers && in_order(parts.headers, *sorting) != in_order(parts.headers, Sorting::Bytes))
+        *sorting == Sorting::Bytes
+            || (signs_headers && in_order(parts.headers, *sorting) != in_order(parts.headers, Sorting::Bytes))
     });
     sortings.flat_map(move |sorting| {
         let usual = (sorting == Sorting::Culture).then_some(Cow::Borrowed(parts.raw_path));

@@ -47,14 +47,22 @@ fn the_strings_follow_the_documented_order() {
     let path = "/devstoreaccount1/devstoreaccount1/c/b%20c";
     let old = ServiceVersion::new(2014, 2, 14);
     let table = [
-        (PLAIN, Scheme::SharedKey, format!("PUT\n\n\n\nm\nt\n\n\n\n\n\nbytes=0-1\n{headers}{path}\ncomp:a,b\nrestype:container")),
+        (
+            PLAIN,
+            Scheme::SharedKey,
+            format!("PUT\n\n\n\nm\nt\n\n\n\n\n\nbytes=0-1\n{headers}{path}\ncomp:a,b\nrestype:container"),
+        ),
         (
             SignedParts { version: old, ..PLAIN },
             Scheme::SharedKey,
             format!("PUT\n\n\n0\nm\nt\n\n\n\n\n\nbytes=0-1\n{headers}{path}\ncomp:a,b\nrestype:container"),
         ),
         (PLAIN, Scheme::SharedKeyLite, format!("PUT\nm\nt\n\n{headers}{path}?comp=b")),
-        (SignedParts { service: Service::Table, ..PLAIN }, Scheme::SharedKey, format!("PUT\nm\nt\n{DATE}\n{path}?comp=b")),
+        (
+            SignedParts { service: Service::Table, ..PLAIN },
+            Scheme::SharedKey,
+            format!("PUT\nm\nt\n{DATE}\n{path}?comp=b"),
+        ),
         (SignedParts { service: Service::Table, ..PLAIN }, Scheme::SharedKeyLite, format!("{DATE}\n{path}?comp=b")),
         (
             SignedParts { headers: &[("date", DATE)], query: &[], ..PLAIN },
@@ -137,7 +145,8 @@ fn the_known_forms_of_a_path_are_accepted() {
         ("/devstoreaccount1/c%2Fb", true, "/devstoreaccount1/devstoreaccount1/c/b", false),
     ];
     for (raw_path, path_style, signed, fine) in table {
-        let parts = SignedParts { method: "GET", raw_path, path_style, query: &[], headers: &[("date", DATE)], ..PLAIN };
+        let parts =
+            SignedParts { method: "GET", raw_path, path_style, query: &[], headers: &[("date", DATE)], ..PLAIN };
         let text = format!("GET\n\n\n\n\n\n{DATE}\n\n\n\n\n\n{signed}");
         let found = verify(&accounts, &account, Scheme::SharedKey, &sign(DEVELOPMENT_KEY, &text), &parts, NOW);
         assert_eq!(found.is_ok(), fine, "{raw_path} signed as {signed}");

@@ -53,24 +53,24 @@ impl DateLine {
 pub(super) fn head(out: &mut Vec<u8>, ready: &Ready, framing: Framing, keep_alive: Option<bool>, date: &mut DateLine) {
     out.clear();
     status_line(out, ready.status);
-    for (name, value) in ready.headers.iter_as_sent() {
+    for (name, value) in ready.headers.wire() {
         // The length that an answer has is the one of its body.
-        if framing != Framing::Bare && name.eq_ignore_ascii_case("content-length") {
+        if framing != Framing::Bare && name.eq_ignore_ascii_case(b"content-length") {
             continue;
         }
-        line(out, name, value.as_bytes());
+        line(out, name, value);
     }
     match framing {
         Framing::Sized => length(out, ready.body.remaining().unwrap_or_default()),
-        Framing::Chunked => line(out, "transfer-encoding", b"chunked"),
+        Framing::Chunked => line(out, b"transfer-encoding", b"chunked"),
         Framing::Bare => bare_length(out, ready),
         Framing::UntilClose => {}
     }
-    line(out, "date", date.at(ready.common.now).as_bytes());
-    ready.common.each(|name, value| line(out, name, value));
+    line(out, b"date", date.at(ready.common.now).as_bytes());
+    ready.common.each(|name, value| line(out, name.as_bytes(), value));
     match keep_alive {
-        Some(true) => line(out, "connection", b"keep-alive"),
-        Some(false) => line(out, "connection", b"close"),
+        Some(true) => line(out, b"connection", b"keep-alive"),
+        Some(false) => line(out, b"connection", b"close"),
         None => {}
     }
     out.extend_from_slice(b"\r\n");
@@ -104,8 +104,8 @@ fn length(out: &mut Vec<u8>, length: u64) {
     let _infallible = write!(out, "content-length: {length}\r\n");
 }
 
-fn line(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    out.extend_from_slice(name.as_bytes());
+fn line(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    out.extend_from_slice(name);
     out.extend_from_slice(b": ");
     out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");

@@ -2,9 +2,10 @@
 //!
 //! Invariant: bytes, elements and depth are capped before memory is taken, and there is no DTD, so nothing expands.
 
-use quick_xml::{Reader, XmlVersion, events::Event};
+use quick_xml::{Reader, events::Event};
 use types::ErrorCode;
 
+use super::write::is_xml;
 use crate::{ServiceError, limits};
 
 /// An element with its text and its children.
@@ -94,7 +95,7 @@ pub fn parse(document: &[u8]) -> Result<Element, XmlError> {
             }
             Event::End(_) => tree.close(),
             Event::Text(text) => {
-                tree.text(&text.xml_content(XmlVersion::Implicit1_0)).map_err(malformed)?;
+                tree.text(&text).map_err(malformed)?;
             }
             Event::CData(data) => tree.text(&data).map_err(malformed)?,
             Event::GeneralRef(reference) => {
@@ -149,6 +150,9 @@ impl Tree {
     }
 
     fn text(&mut self, text: &str) -> Result<(), String> {
+        if let Some(character) = text.chars().find(|character| !is_xml(*character)) {
+            return Err(format!("the character {character:?} is not allowed"));
+        }
         match self.open.last_mut() {
             Some(element) => element.text.push_str(text),
             None if text.trim().is_empty() => {}
@@ -188,7 +192,7 @@ mod tests {
     fn refuses_everything_else() {
         let deep = "<a>".repeat(limits::XML_DEPTH_MAX + 1);
         let many = format!("<r>{}</r>", "<a/>".repeat(limits::XML_ELEMENTS_MAX));
-        let table: [&[u8]; 16] = [
+        let table: [&[u8]; 18] = [
             b"",
             b"   ",
             b"text",
@@ -200,6 +204,8 @@ mod tests {
             b"<a b></a>",
             b"<a>&unknown;</a>",
             b"<a>&#xZZ;</a>",
+            b"<a>&#1;</a>",
+            b"<a>\x01</a>",
             b"<a>\xff</a>",
             b"<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>",
             b"<a",

@@ -117,7 +117,7 @@ fn escape(out: &mut String, text: &str) {
 }
 
 /// The production Char of XML 1.0.
-const fn is_xml(character: char) -> bool {
+pub(super) const fn is_xml(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
 

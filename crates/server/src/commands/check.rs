@@ -1,6 +1,6 @@
 //! `lazuli check`: verify everything, say what was found, for people or as JSON.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
@@ -35,12 +35,13 @@ pub(crate) fn run(arguments: CheckArgs) -> Result<bool> {
 }
 
 fn check(data_dir: &Path) -> Result<CheckReport> {
-    let engine = engine::open_existing(data_dir).map_err(|error| error.explained(data_dir))?;
+    let engine = Arc::new(engine::open_existing(data_dir).map_err(|error| error.explained(data_dir))?);
     let runtime = tokio::runtime::Builder::new_current_thread().build().context("cannot start")?;
     let mut bar = Bar::new("checking");
     let total = engine.metrics().live_chunk_bytes;
     let mut report = runtime.block_on(engine.check(|progress| bar.show(progress.rows, progress.chunk_bytes, total)))?;
     bar.end();
+    // The engine knows chunks and the rows that own them; what the rows of a service mean, only the service knows.
     report.problems.extend(runtime.block_on(audit_services(&Snapshot::new(engine.view(Horizon::Durable))))?);
     engine.close()?;
     Ok(report)
@@ -48,7 +49,15 @@ fn check(data_dir: &Path) -> Result<CheckReport> {
 
 /// What the services find wrong with their own rows.
 async fn audit_services(rows: &Snapshot) -> Result<Vec<String>> {
-    Ok(table::audit::audit(rows).await?.problems)
+    let found = [
+        ("blob", blob::audit::audit(rows).await?.problems),
+        ("queue", queue::audit::audit(rows).await?.problems),
+        ("table", table::audit::audit(rows).await?.problems),
+    ];
+    let named = |(service, problems): (&str, Vec<String>)| {
+        problems.into_iter().map(|problem| format!("{service} service: {problem}")).collect::<Vec<_>>()
+    };
+    Ok(found.into_iter().flat_map(named).collect())
 }
 
 fn as_json(data_dir: &Path, report: &CheckReport) -> serde_json::Value {

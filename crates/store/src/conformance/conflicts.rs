@@ -241,3 +241,31 @@ pub async fn a_refused_attempt_leaves_no_trace_in_the_next(subject: Box<dyn Subj
     assert_eq!(now(store, "attempt 0").await, None);
     assert_eq!(now(store, "attempt 1").await.unwrap(), "made");
 }
+
+pub async fn a_hook_runs_once_for_the_attempt_that_got_its_place(subject: Box<dyn Subject>) {
+    let store = &subject.store();
+    let (attempts, ran) = (&AtomicU32::new(0), &std::sync::Arc::new(AtomicU32::new(0)));
+    commit(store, |txn| async move {
+        let attempt = attempts.fetch_add(1, Ordering::Relaxed);
+        get(&txn, "row").await;
+        txn.put(key("made"), "made");
+        let ran = std::sync::Arc::clone(ran);
+        txn.on_sequenced(move || {
+            ran.fetch_add(1 << (8 * attempt), Ordering::Relaxed);
+        });
+        if attempt == 0 {
+            put(store, "row", "changed").await;
+        }
+        Ok(())
+    })
+    .await;
+    assert_eq!((attempts.load(Ordering::Relaxed), ran.load(Ordering::Relaxed)), (2, 1 << 8));
+    let refused: Result<(), Outcome> = store
+        .transact(Scope::unit(UNIT), |txn| async move {
+            let ran = std::sync::Arc::clone(ran);
+            txn.on_sequenced(move || ran.store(0, Ordering::Relaxed));
+            Err(Outcome::Refused("no"))
+        })
+        .await;
+    assert!(refused.is_err() && ran.load(Ordering::Relaxed) != 0, "a refusal has no place");
+}

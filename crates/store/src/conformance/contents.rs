@@ -250,3 +250,41 @@ pub async fn two_sweepers_at_once_are_harmless(subject: Box<dyn Subject>) {
         assert!(live_chunks(&store).await.is_empty());
     }
 }
+
+pub async fn what_the_only_user_needs_can_be_adopted(subject: Box<dyn Subject>) {
+    let store = subject.store();
+    let heir = content_id(&store);
+    let (gone, kept) = owned(&store).await;
+    let dropped = pending(&store, "not needed").await;
+    let dropped = &dropped;
+    commit(&store, |txn| async move {
+        content::link(&txn, dropped, gone);
+        Ok(())
+    })
+    .await;
+    assert!(add_edge(&store, gone, heir).await);
+    let found = |gone| {
+        let store = &store;
+        async move { commit(store, |txn| async move { content::heir(&txn, gone).await }).await }
+    };
+    assert_eq!(found(gone).await, None, "a name still points to it");
+    release(&store, gone, Holdings::Chunk(dropped.reference())).await;
+    let other = content_id(&store);
+    assert!(add_edge(&store, gone, other).await);
+    assert_eq!(found(gone).await, None, "two users");
+    release(&store, other, Holdings::Nothing).await;
+    sweep_all(&store).await;
+    assert_eq!(found(gone).await, Some(heir));
+    commit(&store, |txn| async move {
+        assert!(content::adopt(&txn, kept, gone, heir).await?);
+        assert!(!content::adopt(&txn, kept, gone, heir).await?, "it has another owner now");
+        assert_eq!(content::sources(&txn, heir, 10).await?, [gone]);
+        content::drop_edge(&txn, gone, heir).await
+    })
+    .await;
+    sweep_all(&store).await;
+    assert_eq!(live_chunks(&store).await.into_keys().collect::<Vec<_>>(), [kept]);
+    release(&store, heir, Holdings::Chunk(kept)).await;
+    sweep_all(&store).await;
+    assert!(live_chunks(&store).await.is_empty());
+}

@@ -123,7 +123,7 @@ async fn prune(store: &Store, snapshots: BTreeSet<u64>) {
                 .iter()
                 .map(|row| (epoch::epoch_of(&row.key).unwrap(), epoch::decode(row.value.clone()).unwrap().is_none()))
                 .collect();
-            for unseen in epoch::unseen(&epochs, snapshots) {
+            for unseen in epoch::unseen(&epochs, snapshots, true) {
                 txn.delete(row(name).descending(unseen).build());
             }
         }

@@ -193,3 +193,56 @@ pub async fn a_large_map_is_swept_in_steps(subject: Box<dyn Subject>) {
     assert_eq!(count_rows(&store, content).await, 0);
     assert_eq!(count_rows(&store, other).await, 1);
 }
+
+/// Copies all rows of a map, as a copy of a blob does.
+async fn copy_map(store: &Store, from: ContentId, to: ContentId) {
+    commit(store, |txn| async move {
+        let (segments, _) = content_map::read(&txn, from, 1, (0, u64::MAX), usize::MAX).await?;
+        let mut map = MapWriter::new(&txn, to, FIRST_EPOCH);
+        for segment in segments {
+            map.append(segment.offset, segment.slice);
+        }
+        map.finish().await
+    })
+    .await;
+}
+
+pub async fn a_chunk_lives_until_the_last_map_lets_go(subject: Box<dyn Subject>) {
+    let store = subject.store();
+    for source_goes_first in [true, false] {
+        let (source, copy) = (content_id(&store), content_id(&store));
+        let chunks = striped(&store, source, 5).await;
+        copy_map(&store, source, copy).await;
+        check_striped(&store, copy, &chunks).await;
+        let (first, last) = if source_goes_first { (source, copy) } else { (copy, source) };
+        clear(&store, first, 0, 1500).await;
+        commit(&store, |txn| async move { content::release(&txn, first, Holdings::Map).await }).await;
+        sweep_all(&store).await;
+        check_striped(&store, last, &chunks).await;
+        commit(&store, |txn| async move { content::release(&txn, last, Holdings::Map).await }).await;
+        sweep_all(&store).await;
+        assert!(live_chunks(&store).await.is_empty());
+    }
+}
+
+pub async fn an_append_is_found_where_it_was_put(subject: Box<dyn Subject>) {
+    let store = subject.store();
+    let content = content_id(&store);
+    let mut model = Vec::new();
+    for number in 0..20 {
+        let bytes = Random::new(number).bytes(300_000);
+        let pending = &pending(&store, bytes.clone()).await;
+        let offset = u64::try_from(model.len()).unwrap();
+        commit(&store, |txn| async move {
+            content::link(&txn, pending, content);
+            let chunk = pending.reference();
+            let mut map = MapWriter::new(&txn, content, FIRST_EPOCH);
+            map.append(offset, Slice { chunk, skip: 0, length: chunk.length });
+            map.finish().await
+        })
+        .await;
+        model.extend(bytes);
+    }
+    assert!(map_bytes(&store, content, 0, u64::try_from(model.len()).unwrap()).await == model);
+    assert_eq!(count_rows(&store, content).await, 21, "one of them crosses a cell");
+}

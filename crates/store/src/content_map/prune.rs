@@ -11,15 +11,24 @@ use crate::{
     txn::Txn,
 };
 
-/// Removes rows that no snapshot and no reader of the present can see, looking at offsets from `from` on and at most
-/// `limit` rows. Returns where to go on, `None` at the end. `snapshots` are the epochs that snapshots read at, ascending.
+/// Who reads a map.
+#[derive(Clone, Copy, Debug)]
+pub struct Readers<'a> {
+    /// The epochs that snapshots read at, ascending.
+    pub snapshots: &'a [u64],
+    /// True while something reads and writes the present; false when only snapshots are left.
+    pub present: bool,
+}
+
+/// Removes rows that no reader can see, looking at offsets from `from` on and at most `limit` rows. Returns where to go
+/// on, `None` at the end.
 ///
 /// # Errors
 /// The engine could not read, or a row is corrupt.
 pub async fn prune(
     txn: &Txn,
     content: ContentId,
-    snapshots: &[u64],
+    readers: Readers<'_>,
     from: u64,
     limit: usize,
 ) -> Result<Option<u64>, StoreError> {
@@ -33,7 +42,7 @@ pub async fn prune(
         seen += 1;
         let (offset, _) = parse_key(&row.key)?;
         if offset != group_offset {
-            removal.unseen(std::mem::take(&mut group), snapshots)?;
+            removal.unseen(std::mem::take(&mut group), readers)?;
             group_offset = offset;
             if seen > limit {
                 break Some(offset);
@@ -42,7 +51,7 @@ pub async fn prune(
         group.push(row);
     };
     if next.is_none() {
-        removal.unseen(group, snapshots)?;
+        removal.unseen(group, readers)?;
     }
     removal.finish().await?;
     Ok(next)
@@ -84,12 +93,12 @@ impl<'a> Removal<'a> {
         Ok(())
     }
 
-    fn unseen(&mut self, group: Vec<Row>, snapshots: &[u64]) -> Result<(), StoreError> {
+    fn unseen(&mut self, group: Vec<Row>, readers: Readers<'_>) -> Result<(), StoreError> {
         let mut epochs = Vec::with_capacity(group.len());
         for row in &group {
             epochs.push((epoch::epoch_of(&row.key)?, epoch::decode(row.value.clone())?.is_none()));
         }
-        let unseen = epoch::unseen(&epochs, snapshots);
+        let unseen = epoch::unseen(&epochs, readers.snapshots, readers.present);
         for (row, (epoch, _)) in group.into_iter().zip(epochs) {
             if unseen.contains(&epoch) {
                 self.row(row.key, row.value)?;
@@ -101,7 +110,7 @@ impl<'a> Removal<'a> {
     async fn finish(self) -> Result<(), StoreError> {
         guard(self.txn, self.content);
         for (chunk, change) in self.slices {
-            content::count_slices(self.txn, chunk, self.content, change).await?;
+            content::count_slices(self.txn, chunk, change).await?;
         }
         Ok(())
     }

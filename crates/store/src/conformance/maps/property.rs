@@ -153,9 +153,10 @@ impl MapModel {
     async fn prune(&self, store: &Store, limit: usize) {
         let content = self.content;
         let snapshots: &Vec<u64> = &self.snapshots.keys().copied().collect();
+        let readers = content_map::Readers { snapshots, present: true };
         let mut from = Some(0);
         while let Some(place) = from {
-            let step = |txn| async move { content_map::prune(&txn, content, snapshots, place, limit).await };
+            let step = |txn| async move { content_map::prune(&txn, content, readers, place, limit).await };
             let next = commit(store, step).await;
             assert!(next.is_none_or(|next| next > place), "a prune that does not go on");
             from = next;

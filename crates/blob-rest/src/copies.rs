@@ -1,0 +1,228 @@
+//! Copy Blob, Copy Blob From URL, Put Blob From URL, Abort Copy Blob.
+
+use blob::{
+    CopyStatus,
+    copy::{self, AbortCopy, Copied, CopyBlob, CopyMode},
+    object::BlobKind,
+};
+use http::{HeaderName, StatusCode};
+use rest::{
+    Caller, Request, Response, ServiceError,
+    checksum::{self, Declared},
+    headers,
+};
+use store::Scope;
+use types::limits;
+
+use crate::{
+    BlobService, answers, conditions, errors, from_url,
+    header_names::{
+        COPY_ACTION, COPY_ID, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, COPY_STATUS, SEAL_BLOB,
+        SOURCE_CONTENT_MD5,
+    },
+    metadata, names, put_blob,
+    sources::{Named, Source},
+    tags, tier,
+};
+
+/// Copy Blob: a source here is there at once, one elsewhere comes in the background.
+pub(crate) async fn copy_blob(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Response, ServiceError> {
+    let source = Named::of(service, request)?;
+    let wanted = destination(service, caller, request, &source, CopyMode::CopyBlob)?;
+    let copied = match &source.place {
+        Source::Here { target, secure } => here(service, caller, request, wanted, &source, (target, *secure)).await?,
+        Source::Elsewhere => {
+            let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
+            let fetched = source.fetch(service, request, true, None).await?;
+            let found = &source.described(&fetched)?;
+            drop(fetched);
+            let latch = operation.address.latch();
+            let begun = service.store.transact(scope(caller, &latch), |txn| async move {
+                copy::begin_foreign(&txn, operation, found).await
+            });
+            let (copied, _) = begun.await.map_err(errors::of)?;
+            service.copies.tell();
+            copied
+        }
+    };
+    Ok(answer(caller, Response::new(StatusCode::ACCEPTED), &copied))
+}
+
+/// Copy Blob From URL: done when it is answered.
+pub(crate) async fn copy_blob_from_url(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Response, ServiceError> {
+    let source = Named::of(service, request)?;
+    let copied = at_once(service, caller, request, &source, CopyMode::CopyBlobFromUrl).await?;
+    let response = answer(caller, Response::new(StatusCode::ACCEPTED), &copied);
+    Ok(match copied.content_md5 {
+        Some(md5) => response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5)),
+        None => response,
+    })
+}
+
+/// Put Blob From URL: makes a block blob of whatever the source is.
+pub(crate) async fn put_blob_from_url(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Response, ServiceError> {
+    let source = Named::of(service, request)?;
+    let copied = at_once(service, caller, request, &source, CopyMode::PutBlobFromUrl).await?;
+    let response = answers::written(Response::new(StatusCode::CREATED), caller.version, copied.written);
+    let mut response = answers::not_encrypted(response);
+    if let Some(md5) = copied.content_md5 {
+        response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));
+    }
+    Ok(response)
+}
+
+async fn at_once(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+    source: &Named<'_>,
+    mode: CopyMode,
+) -> Result<Copied, ServiceError> {
+    let wanted = destination(service, caller, request, source, mode)?;
+    let declared = match headers::text(&request.headers, &SOURCE_CONTENT_MD5)? {
+        Some(text) => Some(checksum::parse_md5(&SOURCE_CONTENT_MD5, text)?),
+        None => None,
+    };
+    match &source.place {
+        // What the client says about the bytes can only be checked by reading them.
+        Source::Here { target, secure } if declared.is_none() => {
+            here(service, caller, request, wanted, source, (target, *secure)).await
+        }
+        place => {
+            let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
+            let rows = service.store.snapshot();
+            let early = copy::begin(&rows, &operation, BlobKind::Block, service.store.now()).await;
+            early.map_err(errors::of)?;
+            drop(rows);
+            let limit = match mode {
+                CopyMode::CopyBlobFromUrl => limits::COPY_BLOB_FROM_URL_MAX_BYTES,
+                _ => limits::PUT_BLOB_MAX_BYTES,
+            };
+            let brought = match place {
+                Source::Here { target, secure } => {
+                    let read = source.read(service, caller, request, (target, *secure)).await?;
+                    from_url::bring_local(service, &read, None, limit, true).await?
+                }
+                Source::Elsewhere => from_url::bring_foreign(service, request, source, None, limit, true).await?,
+            };
+            Declared { md5: declared, crc64: None }.verify(&brought.found)?;
+            let (operation, brought) = (&operation, &brought);
+            let latch = operation.address.latch();
+            let done = service.store.transact(scope(caller, &latch), |txn| async move {
+                copy::put_fetched(&txn, operation, &brought.source, &brought.body, brought.found.md5).await
+            });
+            done.await.map_err(errors::of)
+        }
+    }
+}
+
+/// Copies a blob of this server.
+async fn here(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+    wanted: CopyBlob<'_>,
+    source: &Named<'_>,
+    target: (&rest::Target, bool),
+) -> Result<Copied, ServiceError> {
+    let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
+    let read = &source.read(service, caller, request, target).await?;
+    let latch = operation.address.latch();
+    let done =
+        service.store.transact(scope(caller, &latch), |txn| async move { copy::copy(&txn, operation, read).await });
+    done.await.map_err(errors::of)
+}
+
+fn scope<'a>(caller: &Caller, latch: &'a [u8]) -> Scope<'a> {
+    Scope::unit(caller.unit()).object(latch)
+}
+
+fn destination<'a>(
+    service: &BlobService,
+    caller: &Caller,
+    request: &'a Request,
+    source: &Named<'_>,
+    mode: CopyMode,
+) -> Result<CopyBlob<'a>, ServiceError> {
+    let sent = &request.headers;
+    let flag = |name: &HeaderName, usual: bool| match headers::text(sent, name)? {
+        None => Ok(usual),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
+    };
+    let copy_tags = match headers::text(sent, &COPY_SOURCE_TAG_OPTION)? {
+        None => false,
+        Some(text) if text.eq_ignore_ascii_case("COPY") => true,
+        Some(text) if text.eq_ignore_ascii_case("REPLACE") => false,
+        Some(text) => return Err(ServiceError::invalid_header(COPY_SOURCE_TAG_OPTION.as_str(), text)),
+    };
+    let metadata = metadata::from_headers(sent)?;
+    // Only Put Blob From URL takes HTTP properties of its own.
+    let of_source = flag(&COPY_SOURCE_BLOB_PROPERTIES, true)?;
+    let own = (mode == CopyMode::PutBlobFromUrl).then(|| metadata::changed_http_headers(sent)).transpose()?.flatten();
+    let headers = match (mode, own) {
+        (CopyMode::PutBlobFromUrl, None) if !of_source => Some(blob::HttpHeaders::default()),
+        (_, own) => own,
+    };
+    Ok(CopyBlob {
+        address: names::base(caller.unit(), request)?,
+        preconditions: conditions::of_blob(caller, sent, service.store.now())?,
+        mode,
+        source_url: source.shown(),
+        copy_id: request.request_id.to_string(),
+        metadata: (!metadata.is_empty()).then_some(metadata),
+        headers,
+        tags: tags::from_header(sent)?,
+        copy_tags,
+        tier: put_blob::asked_tier(sent)?,
+        priority: tier::priority(sent)?,
+        rehydration: tier::rehydration(tier::priority(sent)?),
+        seal: flag(&SEAL_BLOB, false)?,
+    })
+}
+
+fn answer(caller: &Caller, response: Response, copied: &Copied) -> Response {
+    let status = match copied.status {
+        CopyStatus::Pending => "pending",
+        CopyStatus::Success => "success",
+        CopyStatus::Aborted => "aborted",
+        CopyStatus::Failed => "failed",
+    };
+    answers::written(response, caller.version, copied.written)
+        .text_header(COPY_ID, &copied.copy_id)
+        .text_header(COPY_STATUS, status)
+}
+
+/// Abort Copy Blob.
+pub(crate) async fn abort(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
+    match headers::required(&request.headers, &COPY_ACTION)? {
+        action if action.eq_ignore_ascii_case("abort") => {}
+        other => return Err(ServiceError::invalid_header(COPY_ACTION.as_str(), other)),
+    }
+    let copy_id = request.target.query.get("copyid").ok_or_else(|| ServiceError::missing_query("copyid"))?;
+    let wanted = AbortCopy {
+        address: names::base(caller.unit(), request)?,
+        lease_id: conditions::lease_id(&request.headers)?,
+        copy_id: copy_id.to_owned(),
+    };
+    let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
+    let latch = operation.address.latch();
+    let done = service
+        .store
+        .transact(scope(caller, &latch).reclaims(), |txn| async move { copy::abort(&txn, operation).await });
+    done.await.map_err(errors::of)?;
+    Ok(Response::new(StatusCode::NO_CONTENT))
+}

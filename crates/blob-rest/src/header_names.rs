@@ -1,0 +1,88 @@
+//! The names of the headers that only the Blob service has.
+
+use http::HeaderName;
+
+macro_rules! names {
+    ($($name:ident: $text:literal;)*) => {
+        $(pub(crate) const $name: HeaderName = HeaderName::from_static($text);)*
+    };
+}
+
+names! {
+    ACCESS_TIER: "x-ms-access-tier";
+    ACCESS_TIER_CHANGE_TIME: "x-ms-access-tier-change-time";
+    ACCESS_TIER_IF_MODIFIED_SINCE: "x-ms-access-tier-if-modified-since";
+    ACCESS_TIER_IF_UNMODIFIED_SINCE: "x-ms-access-tier-if-unmodified-since";
+    ACCESS_TIER_INFERRED: "x-ms-access-tier-inferred";
+    ARCHIVE_STATUS: "x-ms-archive-status";
+    BLOB_APPEND_OFFSET: "x-ms-blob-append-offset";
+    BLOB_CACHE_CONTROL: "x-ms-blob-cache-control";
+    BLOB_COMMITTED_BLOCK_COUNT: "x-ms-blob-committed-block-count";
+    BLOB_CONDITION_APPENDPOS: "x-ms-blob-condition-appendpos";
+    BLOB_CONDITION_MAXSIZE: "x-ms-blob-condition-maxsize";
+    BLOB_CONTENT_DISPOSITION: "x-ms-blob-content-disposition";
+    BLOB_CONTENT_ENCODING: "x-ms-blob-content-encoding";
+    BLOB_CONTENT_LANGUAGE: "x-ms-blob-content-language";
+    BLOB_CONTENT_LENGTH: "x-ms-blob-content-length";
+    BLOB_CONTENT_MD5: "x-ms-blob-content-md5";
+    BLOB_CONTENT_TYPE: "x-ms-blob-content-type";
+    BLOB_IF_MATCH: "x-ms-blob-if-match";
+    BLOB_IF_MODIFIED_SINCE: "x-ms-blob-if-modified-since";
+    BLOB_IF_NONE_MATCH: "x-ms-blob-if-none-match";
+    BLOB_IF_UNMODIFIED_SINCE: "x-ms-blob-if-unmodified-since";
+    BLOB_PUBLIC_ACCESS: "x-ms-blob-public-access";
+    BLOB_SEALED: "x-ms-blob-sealed";
+    BLOB_SEQUENCE_NUMBER: "x-ms-blob-sequence-number";
+    BLOB_TYPE: "x-ms-blob-type";
+    COPY_COMPLETION_TIME: "x-ms-copy-completion-time";
+    COPY_ACTION: "x-ms-copy-action";
+    COPY_ID: "x-ms-copy-id";
+    COPY_PROGRESS: "x-ms-copy-progress";
+    COPY_SOURCE: "x-ms-copy-source";
+    COPY_SOURCE_AUTHORIZATION: "x-ms-copy-source-authorization";
+    COPY_SOURCE_BLOB_PROPERTIES: "x-ms-copy-source-blob-properties";
+    COPY_SOURCE_TAG_OPTION: "x-ms-copy-source-tag-option";
+    COPY_STATUS: "x-ms-copy-status";
+    COPY_STATUS_DESCRIPTION: "x-ms-copy-status-description";
+    CREATION_TIME: "x-ms-creation-time";
+    DELETE_SNAPSHOTS: "x-ms-delete-snapshots";
+    DELETE_TYPE_PERMANENT: "x-ms-delete-type-permanent";
+    EXPIRY_OPTION: "x-ms-expiry-option";
+    EXPIRY_TIME: "x-ms-expiry-time";
+    HAS_IMMUTABILITY_POLICY: "x-ms-has-immutability-policy";
+    HAS_LEGAL_HOLD: "x-ms-has-legal-hold";
+    IF_SEQUENCE_NUMBER_EQ: "x-ms-if-sequence-number-eq";
+    IF_SEQUENCE_NUMBER_LE: "x-ms-if-sequence-number-le";
+    IF_SEQUENCE_NUMBER_LT: "x-ms-if-sequence-number-lt";
+    IF_TAGS: "x-ms-if-tags";
+    IMMUTABLE_STORAGE_WITH_VERSIONING: "x-ms-immutable-storage-with-versioning-enabled";
+    LEASE_ACTION: "x-ms-lease-action";
+    LEASE_BREAK_PERIOD: "x-ms-lease-break-period";
+    LEASE_DURATION: "x-ms-lease-duration";
+    LEASE_ID: "x-ms-lease-id";
+    LEASE_STATE: "x-ms-lease-state";
+    LEASE_STATUS: "x-ms-lease-status";
+    LEASE_TIME: "x-ms-lease-time";
+    PAGE_WRITE: "x-ms-page-write";
+    PREVIOUS_SNAPSHOT_URL: "x-ms-previous-snapshot-url";
+    PROPOSED_LEASE_ID: "x-ms-proposed-lease-id";
+    RANGE_GET_CONTENT_CRC64: "x-ms-range-get-content-crc64";
+    RANGE_GET_CONTENT_MD5: "x-ms-range-get-content-md5";
+    REHYDRATE_PRIORITY: "x-ms-rehydrate-priority";
+    REQUEST_SERVER_ENCRYPTED: "x-ms-request-server-encrypted";
+    REQUIRES_SYNC: "x-ms-requires-sync";
+    SEAL_BLOB: "x-ms-seal-blob";
+    SEQUENCE_NUMBER_ACTION: "x-ms-sequence-number-action";
+    SERVER_ENCRYPTED: "x-ms-server-encrypted";
+    SNAPSHOT: "x-ms-snapshot";
+    SOURCE_CONTENT_CRC64: "x-ms-source-content-crc64";
+    SOURCE_CONTENT_MD5: "x-ms-source-content-md5";
+    SOURCE_IF_MATCH: "x-ms-source-if-match";
+    SOURCE_IF_MODIFIED_SINCE: "x-ms-source-if-modified-since";
+    SOURCE_IF_NONE_MATCH: "x-ms-source-if-none-match";
+    SOURCE_IF_TAGS: "x-ms-source-if-tags";
+    SOURCE_IF_UNMODIFIED_SINCE: "x-ms-source-if-unmodified-since";
+    SOURCE_RANGE: "x-ms-source-range";
+    TAG_COUNT: "x-ms-tag-count";
+    TAGS: "x-ms-tags";
+}

@@ -1,0 +1,234 @@
+//! Page blobs: create, Put Page, clear, and the cutting of a map that became shorter.
+//!
+//! **Invariant.** Behind the end of a blob nothing is visible. What a shorter length cut off may still be in the map; it
+//! is removed before the blob grows over it again.
+
+use access::{Authorized, Operation, need::Need};
+use concurrency::{
+    conditions::WriteRule,
+    lease::LeaseUse,
+    sequence_number::{SequenceNumber, SequenceNumberConditions},
+};
+use store::{
+    PendingChunk, Read, Scope, Store, Txn,
+    content::{self, Holdings},
+    content_map::{self, MapWriter, Slice},
+};
+use types::{ContentId, Timestamp, limits};
+
+use crate::{
+    block_blob::{Made, NewBlob, admit_new, store_new},
+    errors::BlobError,
+    keys,
+    lifecycle::Place,
+    object::{Address, find, find_at, find_to_replace},
+    permissions,
+    preconditions::Preconditions,
+    properties::Written,
+    records::{Blob, BlobKind, PlaceRecord},
+};
+
+/// Written parts that one transaction clears.
+const CLEARED_AT_ONCE: usize = 8192;
+
+/// Put Blob of a page blob: pages that are all zero.
+#[derive(Clone, Debug)]
+pub struct CreatePageBlob<'a> {
+    /// Which.
+    pub address: Address,
+    /// What it is decided by.
+    pub preconditions: Preconditions<'a>,
+    /// What it is made with.
+    pub new: NewBlob,
+    /// Its length: whole pages.
+    pub length: u64,
+    /// Its sequence number.
+    pub sequence_number: SequenceNumber,
+}
+
+impl Operation for CreatePageBlob<'_> {
+    fn need(&self) -> Need<'_> {
+        self.address.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty()))
+    }
+}
+
+/// Creates or replaces a page blob.
+///
+/// # Errors
+/// The length is not allowed, a lease or condition stands against it, or the store failed.
+pub async fn create(txn: &Txn, request: &Authorized<CreatePageBlob<'_>>) -> Result<Written, BlobError> {
+    request.confirm(txn).await?;
+    check_length(request.length)?;
+    let (container, old) = find_to_replace(txn, &request.address).await?;
+    let (preconditions, may_overwrite) = (&request.preconditions, request.may_overwrite());
+    let lease = admit_new(preconditions, BlobKind::Page, LeaseUse::Write, old.as_ref(), may_overwrite, txn.now())?;
+    let made = Made {
+        kind: BlobKind::Page,
+        content: ContentId::new(txn.fresh_id()),
+        length: request.length,
+        holdings: Holdings::Map,
+        lease,
+    };
+    let mut blob = made.blob(txn, &request.new, old.as_ref())?;
+    blob.extra_mut().sequence_number = request.sequence_number.value();
+    store_new(txn, request.address.place(container), &blob, old.as_ref()).await?;
+    Ok(Written::of(&blob))
+}
+
+/// Whole pages, and not more than the largest page blob.
+pub(crate) const fn check_length(length: u64) -> Result<(), BlobError> {
+    if length.is_multiple_of(limits::PAGE_BYTES) && length <= limits::PAGE_BLOB_MAX_BYTES {
+        Ok(())
+    } else {
+        Err(BlobError::InvalidPageBlobLength(length))
+    }
+}
+
+/// Put Page: update, clear, and From URL once its bytes are here.
+#[derive(Clone, Debug)]
+pub struct PutPages<'a> {
+    /// Which.
+    pub address: Address,
+    /// What it is decided by.
+    pub preconditions: Preconditions<'a>,
+    /// The conditions on the sequence number.
+    pub sequence_number: SequenceNumberConditions,
+    /// Where the pages begin.
+    pub start: u64,
+    /// Where they end, excluded.
+    pub end: u64,
+}
+
+impl Operation for PutPages<'_> {
+    fn need(&self) -> Need<'_> {
+        self.address.need(permissions::PUT_PAGE)
+    }
+}
+
+/// What a write of pages answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PagesWritten {
+    /// The new ETag, and when.
+    pub written: Written,
+    /// The sequence number.
+    pub sequence_number: SequenceNumber,
+}
+
+impl PutPages<'_> {
+    fn admit(&self, blob: Option<&Blob>, now: Timestamp) -> Result<Blob, BlobError> {
+        let lease = self.preconditions.admit_change(WriteRule::EXISTING, LeaseUse::Write, blob, now)?;
+        let blob = blob.filter(|blob| blob.exists(now)).ok_or(BlobError::BlobNotFound)?;
+        if blob.kind != BlobKind::Page {
+            return Err(BlobError::InvalidBlobType);
+        }
+        let met = self.sequence_number.check(blob.sequence_number());
+        met.map_err(|_| BlobError::SequenceNumberConditionNotMet)?;
+        let Self { start, end, .. } = *self;
+        let whole = start.is_multiple_of(limits::PAGE_BYTES) && end.is_multiple_of(limits::PAGE_BYTES);
+        if !whole || start >= end || end > blob.length {
+            return Err(BlobError::InvalidPageRange { start, end });
+        }
+        Ok(Blob { lease, ..blob.clone() })
+    }
+}
+
+/// Decides early, before a body is read.
+///
+/// # Errors
+/// As [`update`].
+pub async fn begin(rows: &impl Read, request: &Authorized<PutPages<'_>>, now: Timestamp) -> Result<(), BlobError> {
+    let (_, blob) = find_at(rows, &request.address, now).await?;
+    request.admit(blob.as_ref(), now).map(|_| ())
+}
+
+/// Writes pages, with the bytes that were written to a chunk.
+///
+/// # Errors
+/// The blob does not exist or is no page blob, the range is not within it, a lease or condition stands against it, or the
+/// store failed.
+pub async fn update(
+    txn: &Txn,
+    request: &Authorized<PutPages<'_>>,
+    body: &PendingChunk,
+) -> Result<PagesWritten, BlobError> {
+    request.confirm(txn).await?;
+    let (container, blob) = find(txn, &request.address).await?;
+    let mut blob = request.admit(blob.as_ref(), txn.now())?;
+    let (start, end, chunk) = (request.start, request.end, body.reference());
+    if end - start > limits::PUT_PAGE_MAX_BYTES {
+        return Err(BlobError::TooLarge(limits::PUT_PAGE_MAX_BYTES));
+    }
+    if chunk.length != end - start {
+        return Err(BlobError::InvalidPageRange { start, end });
+    }
+    content::link(txn, body, blob.content);
+    let mut map = MapWriter::new(txn, blob.content, blob.epochs());
+    map.write(start, Slice { chunk, skip: 0, length: chunk.length }).await?;
+    map.finish().await?;
+    changed(txn, request.address.place(container), &mut blob)
+}
+
+fn changed(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<PagesWritten, BlobError> {
+    blob.touch(txn.now(), txn.fresh_id());
+    place.put(txn, blob)?;
+    Ok(PagesWritten { written: Written::of(blob), sequence_number: blob.sequence_number() })
+}
+
+/// Clears pages. A range with very many written parts takes several transactions, of which the last changes the ETag.
+///
+/// # Errors
+/// As [`update`].
+pub async fn clear(store: &Store, request: &Authorized<PutPages<'_>>) -> Result<PagesWritten, BlobError> {
+    let latch = request.address.latch();
+    loop {
+        let scope = Scope::unit(request.address.account).object(&latch);
+        let step = store.transact(scope, |txn| async move { clear_step(&txn, request).await }).await?;
+        if let Some(done) = step {
+            return Ok(done);
+        }
+    }
+}
+
+async fn clear_step(txn: &Txn, request: &Authorized<PutPages<'_>>) -> Result<Option<PagesWritten>, BlobError> {
+    request.confirm(txn).await?;
+    let (container, blob) = find(txn, &request.address).await?;
+    let mut blob = request.admit(blob.as_ref(), txn.now())?;
+    let done = clear_some(txn, &blob, request.start, request.end).await?;
+    if done { changed(txn, request.address.place(container), &mut blob).map(Some) } else { Ok(None) }
+}
+
+/// Clears up to a number of written parts. True when the range is clear.
+async fn clear_some(txn: &Txn, blob: &Blob, start: u64, end: u64) -> Result<bool, BlobError> {
+    let epoch = blob.epochs().current;
+    let (_, next) = content_map::read(txn, blob.content, epoch, (start, end), CLEARED_AT_ONCE).await?;
+    let mut map = MapWriter::new(txn, blob.content, blob.epochs());
+    map.clear(start, next.unwrap_or(end)).await?;
+    map.finish().await?;
+    Ok(next.is_none())
+}
+
+/// Cuts the map behind the blob's new end, as far as one transaction goes.
+pub(crate) async fn cut(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<(), BlobError> {
+    let done = clear_some(txn, blob, blob.length, u64::MAX).await?;
+    let (key, content) = (keys::trim(place.container, place.name), blob.content.number());
+    if done {
+        txn.delete(key);
+    } else {
+        txn.put(key, PlaceRecord { id: content }.encode()?);
+    }
+    blob.extra_mut().untrimmed = !done;
+    Ok(())
+}
+
+/// Goes on cutting. True when nothing is left to cut.
+pub(crate) async fn trim(txn: &Txn, place: Place<'_>) -> Result<bool, BlobError> {
+    let key = keys::trim(place.container, place.name);
+    let row = txn.get(&place.key()).await?;
+    let Some(mut blob) = row.map(|row| Blob::decode(&row)).transpose()?.filter(|blob| blob.extra().untrimmed) else {
+        txn.delete(key);
+        return Ok(true);
+    };
+    cut(txn, place, &mut blob).await?;
+    place.put(txn, &blob)?;
+    Ok(!blob.extra().untrimmed)
+}

@@ -1,0 +1,157 @@
+//! Get Page Ranges: which pages were written, or which differ from a snapshot. Pages of the answer are bounded.
+
+use access::{Authorized, Operation, need::Need};
+use store::{Read, content_map};
+use types::Timestamp;
+
+use crate::{
+    errors::BlobError,
+    object::{Address, FoundBlob, SnapshotTime, admitted, find_at, find_snapshot},
+    permissions,
+    preconditions::Preconditions,
+    properties::Written,
+    records::BlobKind,
+};
+
+/// Ranges of one answer when nobody says how many.
+pub const RANGES_DEFAULT: usize = 10_000;
+/// Written parts that one answer looks at, at least.
+const EXAMINED: usize = 50_000;
+
+/// Get Page Ranges.
+#[derive(Clone, Debug)]
+pub struct GetPageRanges<'a> {
+    /// Which.
+    pub address: Address,
+    /// A snapshot of it.
+    pub snapshot: Option<SnapshotTime>,
+    /// What it is decided by.
+    pub preconditions: Preconditions<'a>,
+    /// Only what is in `start..end`.
+    pub range: Option<(u64, u64)>,
+    /// Only what differs from this snapshot.
+    pub previous: Option<Timestamp>,
+    /// Go on from here.
+    pub marker: Option<u64>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl Operation for GetPageRanges<'_> {
+    fn need(&self) -> Need<'_> {
+        self.address.need_part(self.snapshot.as_ref(), permissions::READ_BLOB)
+    }
+}
+
+/// A range of pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRange {
+    /// Where it begins.
+    pub start: u64,
+    /// Where it ends, excluded.
+    pub end: u64,
+    /// False when it was cleared since the snapshot to compare with.
+    pub written: bool,
+}
+
+/// What Get Page Ranges answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRanges {
+    /// ETag and Last-Modified.
+    pub written: Written,
+    /// The length of the blob.
+    pub length: u64,
+    /// The ranges, in order.
+    pub ranges: Vec<PageRange>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<u64>,
+}
+
+/// Lists the ranges of a page blob.
+///
+/// # Errors
+/// The blob does not exist or is no page blob, a lease or condition stands against it, there is no such snapshot to
+/// compare with, or the store failed.
+pub async fn list(
+    rows: &impl Read,
+    request: &Authorized<GetPageRanges<'_>>,
+    now: Timestamp,
+) -> Result<PageRanges, BlobError> {
+    let snapshot = request.snapshot.as_ref();
+    let (found, _) = admitted(rows, &request.address, snapshot, &request.preconditions, now).await?;
+    let properties = &found.properties;
+    if properties.kind != BlobKind::Page {
+        return Err(BlobError::InvalidBlobType);
+    }
+    let (mut start, end) = match request.range {
+        None => (0, properties.length),
+        Some((start, _)) if start >= properties.length => return Err(BlobError::InvalidRange),
+        Some((start, end)) => (start, end.min(properties.length)),
+    };
+    start = start.max(request.marker.unwrap_or(0)).min(end);
+    let limit = request.limit.max(1);
+    let (ranges, next) = match request.previous {
+        None => written(rows, &found, (start, end), limit).await?,
+        Some(previous) => {
+            let old = previous_epoch(rows, request, &found, previous, now).await?;
+            let epochs = (old, found.epoch);
+            let (differences, next) = content_map::diff(rows, found.content, epochs, (start, end), limit).await?;
+            let range = |difference: content_map::Difference| PageRange {
+                start: difference.start,
+                end: difference.end,
+                written: difference.written,
+            };
+            (differences.into_iter().map(range).collect(), next)
+        }
+    };
+    let written = Written { etag: properties.etag, last_modified: properties.last_modified };
+    Ok(PageRanges { written, length: properties.length, ranges, next })
+}
+
+/// The written ranges, merged where they touch.
+async fn written(
+    rows: &impl Read,
+    found: &FoundBlob,
+    (start, end): (u64, u64),
+    limit: usize,
+) -> Result<(Vec<PageRange>, Option<u64>), BlobError> {
+    let mut ranges: Vec<PageRange> = Vec::new();
+    let (mut place, mut seen) = (start, 0);
+    loop {
+        let (segments, next) = content_map::read(rows, found.content, found.epoch, (place, end), 1024).await?;
+        seen += segments.len();
+        for segment in segments {
+            let full = ranges.len() == limit;
+            match ranges.last_mut() {
+                Some(last) if last.end == segment.offset => last.end = segment.end(),
+                _ if full => return Ok((ranges, Some(segment.offset))),
+                _ => ranges.push(PageRange { start: segment.offset, end: segment.end(), written: true }),
+            }
+        }
+        match next {
+            Some(next) if seen < EXAMINED => place = next,
+            next => return Ok((ranges, next)),
+        }
+    }
+}
+
+/// The epoch of the snapshot to compare with.
+async fn previous_epoch(
+    rows: &impl Read,
+    request: &GetPageRanges<'_>,
+    found: &FoundBlob,
+    previous: Timestamp,
+    now: Timestamp,
+) -> Result<u64, BlobError> {
+    if request.snapshot.as_ref().is_some_and(|snapshot| previous > snapshot.time) {
+        return Err(BlobError::PreviousSnapshotCannotBeNewer);
+    }
+    let (container, base) = find_at(rows, &request.address, now).await?;
+    let name = request.address.blob.as_str();
+    let old = find_snapshot(rows, container, name, base.as_ref(), previous).await?;
+    let old = old.ok_or(BlobError::PreviousSnapshotNotFound)?;
+    if old.content != found.content {
+        return Err(BlobError::BlobOverwritten);
+    }
+    Ok(old.extra().epoch)
+}

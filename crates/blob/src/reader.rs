@@ -1,0 +1,279 @@
+//! Reading a blob's bytes: one reader over every way in which they are kept. What it gives is one state of the blob, from
+//! its first byte to its last, also while the blob is overwritten, deleted or collected.
+//!
+//! - One chunk never changes, and stays readable once it is open.
+//! - A manifest never changes; its content is held, so that its blocks stay.
+//! - Of a map that is short, everything is opened at once. A longer one is read at an epoch: appends never change what is
+//!   before them, and a page blob moves to its next epoch for the reader, so that its writers keep what the reader sees.
+
+use std::{collections::VecDeque, ops::Range};
+
+use bytes::{Bytes, BytesMut};
+use store::{
+    ChunkRef, Read, Scope, Snapshot, Store, StoreError,
+    chunk::ChunkSource,
+    content::{Holdings, PinGuard},
+    content_map,
+    manifest::Manifest,
+};
+use types::{ContentId, UnitId};
+
+use crate::{
+    errors::BlobError,
+    lifecycle::Place,
+    object::FoundBlob,
+    records::{Blob, BlobKind},
+    sharing,
+};
+
+/// Parts of a map that are opened at once.
+const OPENED_AT_ONCE: usize = 512;
+/// Blocks and parts looked up at a time.
+const WINDOW: usize = 64;
+/// The most that one read of a hole gives.
+const ZEROS: usize = 64 * 1024;
+
+/// The bytes of one state of a blob.
+pub struct BlobReader {
+    store: Store,
+    body: Body,
+    end: u64,
+    ahead: VecDeque<Piece>,
+    current: Option<(Piece, Box<dyn ChunkSource>)>,
+    _pin: Option<PinGuard>,
+}
+
+enum Body {
+    /// Zeros.
+    Nothing,
+    /// One chunk, which is the current piece.
+    Chunk,
+    /// Everything that is wanted of a short map.
+    Opened(Vec<(Piece, Box<dyn ChunkSource>)>),
+    Manifest(Box<dyn ChunkSource>),
+    Map {
+        content: ContentId,
+        epoch: u64,
+    },
+}
+
+/// A part of a chunk at its place in the blob.
+#[derive(Clone, Copy)]
+struct Piece {
+    start: u64,
+    end: u64,
+    chunk: ChunkRef,
+    skip: u64,
+}
+
+/// Opens what was found in `snapshot`, to read `range` of it. `None` when the blob changed meanwhile: find it again.
+///
+/// # Errors
+/// The store failed.
+pub async fn open(
+    store: &Store,
+    snapshot: &Snapshot,
+    found: &FoundBlob,
+    range: Range<u64>,
+) -> Result<Option<BlobReader>, BlobError> {
+    let mut reader = BlobReader {
+        store: store.clone(),
+        body: Body::Nothing,
+        end: range.end.min(found.properties.length),
+        ahead: VecDeque::new(),
+        current: None,
+        _pin: None,
+    };
+    match found.holdings {
+        Holdings::Nothing => {}
+        // The snapshot keeps its place until it is open.
+        Holdings::Chunk(chunk) => {
+            let whole = Piece { start: 0, end: chunk.length, chunk, skip: 0 };
+            reader.current = Some((whole, store.open_chunk(chunk).await?));
+            reader.body = Body::Chunk;
+        }
+        Holdings::Manifest { manifest, .. } => {
+            reader._pin = Some(store.pins().hold(found.content));
+            if !is_still(store, found).await? {
+                return Ok(None);
+            }
+            reader.body = Body::Manifest(store.open_chunk(manifest).await?);
+        }
+        Holdings::Map => {
+            let (content, wanted) = (found.content, (range.start, reader.end));
+            let (segments, more) = content_map::read(snapshot, content, found.epoch, wanted, OPENED_AT_ONCE).await?;
+            if more.is_none() {
+                let mut opened = Vec::with_capacity(segments.len());
+                for segment in segments {
+                    let piece = Piece::of(&segment);
+                    opened.push((piece, store.open_chunk(piece.chunk).await?));
+                }
+                reader.body = Body::Opened(opened);
+                return Ok(Some(reader));
+            }
+            reader._pin = Some(store.pins().hold(content));
+            let changes = found.properties.kind == BlobKind::Page && found.properties.snapshot.is_none();
+            let kept = if changes { keep_epoch(store, found).await? } else { is_still(store, found).await? };
+            if !kept {
+                return Ok(None);
+            }
+            reader.body = Body::Map { content, epoch: found.epoch };
+        }
+    }
+    Ok(Some(reader))
+}
+
+/// True while the row still names the content: its sweep has not begun, and will see that it is held.
+async fn is_still(store: &Store, found: &FoundBlob) -> Result<bool, BlobError> {
+    let row = store.snapshot().get(&found.row).await?;
+    let blob = row.map(|row| Blob::decode(&row)).transpose()?;
+    let grows = found.properties.kind == BlobKind::Append;
+    Ok(blob.is_some_and(|blob| blob.content == found.content && (grows || blob.holdings == found.holdings)))
+}
+
+/// Moves a page blob to its next epoch, so that its writers keep what is read. What they kept is pruned once the content
+/// is not held any more. False when the blob changed.
+async fn keep_epoch(store: &Store, found: &FoundBlob) -> Result<bool, BlobError> {
+    let (container, name) = &found.place;
+    let place = Place { account: UnitId::new(0), container: *container, name };
+    let kept = store
+        .transact(Scope::unit(*container).reclaims(), |txn| async move {
+            let row = txn.get(&found.row).await?;
+            let Some(mut blob) = row.map(|row| Blob::decode(&row)).transpose()? else { return Ok(false) };
+            if blob.content != found.content || blob.etag != found.properties.etag || blob.extra().epoch != found.epoch
+            {
+                return Ok(false);
+            }
+            let extra = blob.extra_mut();
+            extra.epoch = found.epoch + 1;
+            extra.newest_shared_epoch = Some(found.epoch);
+            place.put(&txn, &blob)?;
+            sharing::ask_to_prune(&txn, place, blob.content)?;
+            Ok::<_, BlobError>(true)
+        })
+        .await;
+    match kept {
+        // Nobody writes any more.
+        Err(BlobError::Store(StoreError::Poisoned(_))) => is_still(store, found).await,
+        kept => kept,
+    }
+}
+
+impl Piece {
+    const fn of(segment: &content_map::Segment) -> Self {
+        let slice = segment.slice;
+        Self { start: segment.offset, end: segment.end(), chunk: slice.chunk, skip: slice.skip }
+    }
+
+    const fn holds(&self, offset: u64) -> bool {
+        self.start <= offset && offset < self.end
+    }
+
+    async fn read(&self, source: &dyn ChunkSource, offset: u64, wanted: u64) -> Result<Bytes, StoreError> {
+        let length = usize::try_from(wanted.min(self.end - offset)).unwrap_or(usize::MAX);
+        let bytes = source.read(self.skip + (offset - self.start), length).await?;
+        if bytes.is_empty() {
+            return Err(StoreError::corrupt(format!("chunk {} ends too early", self.chunk)));
+        }
+        Ok(bytes)
+    }
+}
+
+impl BlobReader {
+    /// Up to `length` bytes from `offset`; fewer where the store prefers smaller pieces, none at the end. Reading on from
+    /// where the last read ended is the quick way.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn read(&mut self, offset: u64, length: usize) -> Result<Bytes, BlobError> {
+        let wanted = self.end.saturating_sub(offset).min(u64::try_from(length).unwrap_or(u64::MAX));
+        if wanted == 0 {
+            return Ok(Bytes::new());
+        }
+        if let Body::Opened(pieces) = &self.body {
+            let next = pieces.partition_point(|(piece, _)| piece.end <= offset);
+            return match pieces.get(next) {
+                Some((piece, source)) if piece.holds(offset) => Ok(piece.read(&**source, offset, wanted).await?),
+                next => Ok(zeros(next.map(|(piece, _)| piece.start), offset, wanted)),
+            };
+        }
+        if !self.current.as_ref().is_some_and(|(piece, _)| piece.holds(offset)) {
+            match self.look_up(offset).await? {
+                Some(piece) if piece.holds(offset) => {
+                    self.current = Some((piece, self.store.open_chunk(piece.chunk).await?));
+                }
+                next => return Ok(zeros(next.map(|piece| piece.start), offset, wanted)),
+            }
+        }
+        match &self.current {
+            Some((piece, source)) => Ok(piece.read(&**source, offset, wanted).await?),
+            None => Ok(zeros(None, offset, wanted)),
+        }
+    }
+
+    /// A range as a whole, which must fit into memory.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn collect(&mut self, range: Range<u64>) -> Result<Bytes, BlobError> {
+        let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let first = self.read(range.start, length).await?;
+        if first.len() == length {
+            return Ok(first);
+        }
+        let mut whole = BytesMut::from(&*first);
+        while whole.len() < length {
+            let place = range.start + u64::try_from(whole.len()).unwrap_or(u64::MAX);
+            let piece = self.read(place, length - whole.len()).await?;
+            if piece.is_empty() {
+                break;
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole.freeze())
+    }
+
+    /// The piece that holds the offset, or the next one behind it.
+    async fn look_up(&mut self, offset: u64) -> Result<Option<Piece>, BlobError> {
+        while self.ahead.front().is_some_and(|piece| piece.end <= offset) {
+            self.ahead.pop_front();
+        }
+        // What is ahead answers only when it goes on from before the offset.
+        let known = self.ahead.front().is_some_and(|piece| piece.holds(offset));
+        if !known {
+            self.ahead = self.fetch(offset).await?;
+        }
+        Ok(self.ahead.front().copied())
+    }
+
+    async fn fetch(&self, offset: u64) -> Result<VecDeque<Piece>, BlobError> {
+        Ok(match &self.body {
+            Body::Manifest(source) => {
+                let manifest = Manifest::open(&**source).await?;
+                let first = manifest.find(offset).await?;
+                let blocks = manifest.blocks(first, WINDOW).await?;
+                let piece = |block: store::manifest::Block| Piece {
+                    start: block.end - block.chunk.length,
+                    end: block.end,
+                    chunk: block.chunk,
+                    skip: 0,
+                };
+                blocks.into_iter().map(piece).filter(|piece| piece.end > offset).collect()
+            }
+            Body::Map { content, epoch } => {
+                let range = (offset, self.end);
+                let (segments, _) = content_map::read(&self.store.snapshot(), *content, *epoch, range, WINDOW).await?;
+                segments.iter().map(Piece::of).collect()
+            }
+            Body::Nothing | Body::Chunk | Body::Opened(_) => VecDeque::new(),
+        })
+    }
+}
+
+/// A hole up to the next piece.
+fn zeros(next: Option<u64>, offset: u64, wanted: u64) -> Bytes {
+    static HOLE: [u8; ZEROS] = [0; ZEROS];
+    let hole = next.map_or(u64::MAX, |next| next - offset);
+    let length = usize::try_from(wanted.min(hole)).unwrap_or(ZEROS).min(ZEROS);
+    Bytes::from_static(HOLE.get(..length).unwrap_or(&HOLE))
+}

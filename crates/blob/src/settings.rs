@@ -1,0 +1,220 @@
+//! What can be set on a blob besides its content: Set Blob Properties, Set Blob Metadata, Set Blob Expiry.
+
+use std::time::Duration;
+
+use access::{Authorized, Operation, need::Need};
+use bytes::Bytes;
+use concurrency::{
+    conditions::WriteRule,
+    lease::LeaseUse,
+    sequence_number::{SequenceNumber, SequenceNumberAction},
+};
+use store::{Scope, Store, Txn};
+use types::{Timestamp, UnitId};
+
+use crate::{
+    errors::BlobError,
+    keys,
+    object::{Address, find},
+    page_blob, permissions,
+    preconditions::Preconditions,
+    properties::Written,
+    records::{Blob, BlobKind, HttpHeaders, Metadata},
+};
+
+/// Set Blob Properties.
+#[derive(Clone, Debug)]
+pub struct SetProperties<'a> {
+    /// Which.
+    pub address: Address,
+    /// What it is decided by.
+    pub preconditions: Preconditions<'a>,
+    /// All HTTP properties it shall have; `None` when the request names none of them, and they stay.
+    pub headers: Option<HttpHeaders>,
+    /// The new length of a page blob.
+    pub length: Option<u64>,
+    /// How the sequence number of a page blob changes.
+    pub sequence_number: Option<SequenceNumberAction>,
+}
+
+impl Operation for SetProperties<'_> {
+    fn need(&self) -> Need<'_> {
+        self.address.need(permissions::SET_BLOB)
+    }
+}
+
+/// What Set Blob Properties answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PropertiesSet {
+    /// The new ETag, and when.
+    pub written: Written,
+    /// The sequence number of a page blob.
+    pub sequence_number: Option<SequenceNumber>,
+}
+
+/// A blob that exists and may be changed, with the lease to store.
+async fn admitted(
+    txn: &Txn,
+    address: &Address,
+    preconditions: &Preconditions<'_>,
+) -> Result<(UnitId, Blob), BlobError> {
+    let (container, blob) = find(txn, address).await?;
+    let lease = preconditions.admit_change(WriteRule::EXISTING, LeaseUse::Write, blob.as_ref(), txn.now())?;
+    let blob = blob.filter(|blob| blob.exists(txn.now())).ok_or(BlobError::BlobNotFound)?;
+    Ok((container, Blob { lease, ..blob }))
+}
+
+/// Sets properties; the length and the sequence number are those of page blobs.
+///
+/// # Errors
+/// The blob does not exist or is of another kind, a lease or condition stands against it, or the store failed.
+pub async fn set_properties(
+    store: &Store,
+    request: &Authorized<SetProperties<'_>>,
+) -> Result<PropertiesSet, BlobError> {
+    let latch = request.address.latch();
+    let scope = || Scope::unit(request.address.account).object(&latch);
+    loop {
+        let step = store.transact(scope(), |txn| async move { set_properties_in(&txn, request).await }).await?;
+        match step {
+            Step::Done(done) => return Ok(done),
+            // What a shorter length once cut off must be gone before the blob grows over it.
+            Step::TrimFirst(container) => {
+                store
+                    .transact(
+                        scope(),
+                        |txn| async move { page_blob::trim(&txn, request.address.place(container)).await },
+                    )
+                    .await?;
+            }
+        }
+    }
+}
+
+enum Step {
+    Done(PropertiesSet),
+    TrimFirst(UnitId),
+}
+
+async fn set_properties_in(txn: &Txn, request: &Authorized<SetProperties<'_>>) -> Result<Step, BlobError> {
+    request.confirm(txn).await?;
+    let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
+    let place = request.address.place(container);
+    if blob.kind != BlobKind::Page && (request.length.is_some() || request.sequence_number.is_some()) {
+        return Err(BlobError::InvalidBlobType);
+    }
+    if let Some(headers) = &request.headers {
+        blob.headers.clone_from(headers);
+    }
+    if let Some(action) = request.sequence_number {
+        let next = action.apply(blob.sequence_number());
+        blob.extra_mut().sequence_number = next.map_err(|_| BlobError::SequenceNumberIncrementTooLarge)?.value();
+    }
+    if let Some(length) = request.length {
+        page_blob::check_length(length)?;
+        if let Some(tier) = &blob.extra().tier {
+            tier.tier.check(BlobKind::Page, length).map_err(|_| BlobError::ContentLengthLargerThanTierLimit)?;
+        }
+        if length > blob.length && blob.extra().untrimmed {
+            return Ok(Step::TrimFirst(container));
+        }
+        let shrinks = length < blob.length;
+        blob.length = length;
+        if shrinks {
+            page_blob::cut(txn, place, &mut blob).await?;
+        }
+    }
+    blob.touch(txn.now(), txn.fresh_id());
+    place.put(txn, &blob)?;
+    let sequence_number = (blob.kind == BlobKind::Page).then(|| blob.sequence_number());
+    Ok(Step::Done(PropertiesSet { written: Written::of(&blob), sequence_number }))
+}
+
+/// Set Blob Metadata.
+#[derive(Clone, Debug)]
+pub struct SetMetadata<'a> {
+    /// Which.
+    pub address: Address,
+    /// What it is decided by.
+    pub preconditions: Preconditions<'a>,
+    /// All metadata it shall have.
+    pub metadata: Metadata,
+}
+
+impl Operation for SetMetadata<'_> {
+    fn need(&self) -> Need<'_> {
+        self.address.need(permissions::SET_BLOB)
+    }
+}
+
+/// Replaces the metadata of a blob.
+///
+/// # Errors
+/// The blob does not exist, a lease or condition stands against it, or the store failed.
+pub async fn set_metadata(txn: &Txn, request: &Authorized<SetMetadata<'_>>) -> Result<Written, BlobError> {
+    request.confirm(txn).await?;
+    let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
+    blob.metadata.clone_from(&request.metadata);
+    blob.touch(txn.now(), txn.fresh_id());
+    request.address.place(container).put(txn, &blob)?;
+    Ok(Written::of(&blob))
+}
+
+/// When a blob is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// So long after it was created.
+    RelativeToCreation(Duration),
+    /// So long after now.
+    RelativeToNow(Duration),
+    /// At this time.
+    Absolute(Timestamp),
+    /// Never.
+    Never,
+}
+
+/// Set Blob Expiry.
+#[derive(Clone, Debug)]
+pub struct SetExpiry<'a> {
+    /// Which.
+    pub address: Address,
+    /// What it is decided by: the lease id.
+    pub preconditions: Preconditions<'a>,
+    /// When it is gone.
+    pub expiry: Expiry,
+}
+
+impl Operation for SetExpiry<'_> {
+    fn need(&self) -> Need<'_> {
+        self.address.need(permissions::SET_BLOB)
+    }
+}
+
+/// Sets when a blob is gone. From that instant on nobody finds it or its snapshots; their space is given back later.
+///
+/// # Errors
+/// The blob does not exist, the time is not in the future, a lease stands against it, or the store failed.
+pub async fn set_expiry(txn: &Txn, request: &Authorized<SetExpiry<'_>>) -> Result<Written, BlobError> {
+    request.confirm(txn).await?;
+    let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
+    let (place, now) = (request.address.place(container), txn.now());
+    let expiry = match request.expiry {
+        Expiry::RelativeToCreation(after) => Some(blob.created.saturating_add(after)),
+        Expiry::RelativeToNow(after) => Some(now.saturating_add(after)),
+        Expiry::Absolute(time) => Some(time),
+        Expiry::Never => None,
+    };
+    if expiry.is_some_and(|expiry| expiry <= now) {
+        return Err(BlobError::InvalidExpiry);
+    }
+    if let Some(before) = blob.extra().expiry {
+        txn.delete(keys::expiry(Timestamp::from_ticks(before), container, place.name));
+    }
+    if let Some(expiry) = expiry {
+        txn.put(keys::expiry(expiry, container, place.name), Bytes::new());
+    }
+    blob.extra_mut().expiry = expiry.map(Timestamp::ticks);
+    blob.touch(now, txn.fresh_id());
+    place.put(txn, &blob)?;
+    Ok(Written::of(&blob))
+}

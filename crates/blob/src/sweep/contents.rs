@@ -1,0 +1,149 @@
+//! Contents that hold more than anybody needs: maps with rows of epochs that are gone, maps that reach behind the end of
+//! their blob, and block lists that keep a whole former content alive for a few of its blocks.
+
+use store::{
+    Read, Store, StoreError, Txn, content,
+    content_map::{self, Readers},
+    manifest::{Block, Manifest},
+};
+use types::{ContentId, UnitId};
+
+use super::{first, scope};
+use crate::{
+    errors::BlobError,
+    keys,
+    lifecycle::Place,
+    page_blob,
+    records::{AdoptionRecord, Blob, PruneRecord},
+    sharing,
+};
+
+/// Contents looked at in a step.
+const BATCH: usize = 16;
+/// Rows of a map looked at in one transaction.
+const ROWS: usize = 2048;
+/// Blocks adopted in one transaction.
+const BLOCKS: usize = 512;
+/// Former contents that one may still need; one with more keeps its edge.
+const SOURCES: usize = 64;
+
+/// Prunes maps. One that a download reads is left alone until it has ended.
+pub(super) async fn prune(store: &Store) -> Result<bool, BlobError> {
+    let mut more = false;
+    for row in first(store, keys::all(keys::PRUNE), BATCH).await? {
+        let content = ContentId::new(keys::parse_one(&row.key, keys::PRUNE)?);
+        let pins = store.pins();
+        more |= store
+            .transact(scope(), |txn| async move {
+                // A reader that comes after this look writes the row, and this attempt is worth nothing.
+                if pins.is_held(content) { Ok(false) } else { prune_some(&txn, content).await.map(|()| true) }
+            })
+            .await?;
+    }
+    Ok(more)
+}
+
+async fn prune_some(txn: &Txn, content: ContentId) -> Result<(), BlobError> {
+    let key = keys::prune(content);
+    let Some(row) = txn.get(&key).await? else { return Ok(()) };
+    let mut record = PruneRecord::decode(&row)?;
+    txn.guard_exclusive(keys::sharer_guard(content));
+    let place = Place { account: UnitId::new(0), container: UnitId::new(record.container), name: &record.blob };
+    let base = txn.get(&place.key()).await?.map(|row| Blob::decode(&row)).transpose()?;
+    let base = base.filter(|base| base.content == content);
+    let epochs = sharing::epochs(txn, content).await?;
+    if base.is_none() && epochs.is_empty() {
+        txn.delete(key); // released, and swept by the store
+        return Ok(());
+    }
+    let readers = Readers { snapshots: &epochs, present: base.is_some() };
+    match content_map::prune(txn, content, readers, record.from, ROWS).await? {
+        Some(next) => {
+            record.from = next;
+            txn.put(key, record.encode()?);
+        }
+        None => {
+            if let Some(mut base) = base {
+                let extra = base.extra_mut();
+                extra.newest_shared_epoch = epochs.last().copied();
+                extra.shared = !epochs.is_empty();
+                place.put(txn, &base)?;
+            }
+            txn.delete(key);
+        }
+    }
+    Ok(())
+}
+
+/// Cuts maps behind the end of their blobs.
+pub(super) async fn trim(store: &Store) -> Result<bool, BlobError> {
+    let rows = first(store, keys::all(keys::TRIM), BATCH).await?;
+    for row in &rows {
+        let (container, name) = &keys::parse_named(&row.key, keys::TRIM)?;
+        let place = Place { account: UnitId::new(0), container: *container, name };
+        store.transact(scope(), |txn| async move { page_blob::trim(&txn, place).await }).await?;
+    }
+    Ok(!rows.is_empty())
+}
+
+/// Lets block lists take over the blocks that they use of a former content, so that the rest of it can go.
+pub(super) async fn adopt(store: &Store) -> Result<bool, BlobError> {
+    let mut more = false;
+    for row in first(store, keys::all(keys::ADOPTION), BATCH).await? {
+        let (user, source) = keys::parse_two(&row.key, keys::ADOPTION)?;
+        let (user, source) = (ContentId::new(user), ContentId::new(source));
+        let record = AdoptionRecord::decode(&row.value)?;
+        // A download of the former content relies on its blocks staying where they are.
+        if store.pins().is_held(source) {
+            continue;
+        }
+        let blocks = &match store.open_chunk(record.manifest()).await {
+            Ok(manifest) => Manifest::open(&*manifest).await?.blocks(record.next, BLOCKS).await?,
+            Err(StoreError::ChunkGone(_)) => Vec::new(), // the user is gone too, and with it the job
+            Err(error) => return Err(error.into()),
+        };
+        let record = &record;
+        store.transact(scope(), |txn| async move { adopt_some(&txn, (user, source), record, blocks).await }).await?;
+        more = true;
+    }
+    Ok(more)
+}
+
+async fn adopt_some(
+    txn: &Txn,
+    (user, source): (ContentId, ContentId),
+    record: &AdoptionRecord,
+    blocks: &[Block],
+) -> Result<(), BlobError> {
+    let key = keys::adoption(user, source);
+    if txn.get(&key).await?.as_deref() != Some(&*record.encode()?) {
+        return Ok(()); // somebody was faster
+    }
+    if content::heir(txn, source).await? != Some(user) {
+        txn.delete(key); // others need it too, or nobody does
+        return Ok(());
+    }
+    for block in blocks {
+        content::adopt(txn, block.chunk, source, user).await?;
+    }
+    if blocks.len() == BLOCKS {
+        let next = record.next + u64::try_from(blocks.len()).unwrap_or(u64::MAX);
+        txn.put(key, AdoptionRecord::new(record.manifest(), next).encode()?);
+        return Ok(());
+    }
+    txn.delete(key);
+    // A copy onto the blob itself uses the manifest of its source too.
+    content::adopt(txn, record.manifest(), source, user).await?;
+    // Some blocks may be of contents that the source itself only used. Their own adoption came before this one, unless
+    // others use them: then they stay as they are.
+    let older = content::sources(txn, source, SOURCES + 1).await?;
+    if older.len() > SOURCES {
+        return Ok(());
+    }
+    for older in older {
+        if !content::add_edge(txn, older, user).await? {
+            return Ok(());
+        }
+    }
+    Ok(content::drop_edge(txn, source, user).await?)
+}

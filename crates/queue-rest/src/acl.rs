@@ -1,0 +1,47 @@
+//! Get Queue ACL and Set Queue ACL: stored access policies as XML.
+
+use access::{acl::Acl, need::Service};
+use http::StatusCode;
+use queue::{GetQueueAcl, SetQueueAcl};
+use rest::{Caller, Request, Response, ServiceError, delegation_key, signed_identifiers};
+use store::Scope;
+
+use crate::{QueueService, errors, names};
+
+pub(crate) async fn get(service: &QueueService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
+    let rows = service.store.snapshot();
+    let operation = caller.authorize(&rows, GetQueueAcl { address: names::address(caller, request)? }).await?;
+    let acl = queue::acl(&rows, &operation).await.map_err(errors::of)?;
+    Ok(Response::new(StatusCode::OK).xml(signed_identifiers::write(&acl.policies)))
+}
+
+pub(crate) async fn set(
+    service: &QueueService,
+    caller: &Caller,
+    mut request: Request,
+) -> Result<Response, ServiceError> {
+    let address = names::address(caller, &request)?;
+    let body = request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?;
+    let policies = signed_identifiers::parse(&body)?;
+    let operation = SetQueueAcl { address, acl: Acl { policies, ..Acl::default() } };
+    let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
+    let object = operation.address.key();
+    let scope = Scope::unit(caller.unit()).object(&object);
+    service
+        .store
+        .transact(scope, |txn| async move { queue::set_acl(&txn, operation).await })
+        .await
+        .map_err(errors::of)?;
+    Ok(Response::new(StatusCode::NO_CONTENT))
+}
+
+pub(crate) async fn user_delegation_key(
+    service: &QueueService,
+    caller: &Caller,
+    request: &mut Request,
+) -> Result<Response, ServiceError> {
+    caller.known()?;
+    let document = request.body.collect(delegation_key::BODY_MAX_BYTES).await?;
+    let rows = service.store.snapshot();
+    delegation_key::answer(caller, &rows, Service::Queue, &document, service.store.now()).await
+}

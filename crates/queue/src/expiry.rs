@@ -1,0 +1,77 @@
+//! Expiry: messages whose time to live is over are removed in bounded steps, in the order of their expiry.
+//!
+//! Nobody is shown an expired message before it is removed; this gives back what it takes.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use store::{Direction, Read, Scope, Store, StoreError, Txn};
+use types::{Timestamp, UnitId};
+
+use crate::{
+    errors::QueueError,
+    keys::{self, Line},
+    message, records,
+    records::Stored,
+    tally,
+};
+
+/// Messages removed in one transaction.
+const BATCH: usize = 512;
+/// What was looked through is looked through again for this long, because a slow Put Message may still be on its way
+/// there. A message lives for a second at least.
+const AGAIN: Duration = Duration::from_mins(10);
+
+/// Up to when everything was removed. Only saves walking over graves: a new one finds the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cursor(Timestamp);
+
+/// Does one bounded step. True when another would find something to do.
+///
+/// # Errors
+/// The store failed.
+pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, QueueError> {
+    let now = store.now();
+    let due = store.snapshot().scan(keys::expiries(cursor.0, now), Direction::Ascending).take(BATCH).await?;
+    let Some(last) = due.last() else {
+        cursor.0 = earlier(now, AGAIN).max(cursor.0);
+        return Ok(false);
+    };
+    let reached = keys::parse_expiry(&last.key)?.0;
+    let due = &due;
+    store
+        .transact(Scope::unit(UnitId::new(0)).reclaims(), |txn| async move {
+            let mut gone: BTreeMap<Line, i64> = BTreeMap::new();
+            for row in due {
+                if let Some(line) = remove(&txn, &row.key, now).await? {
+                    *gone.entry(line).or_default() += 1;
+                }
+            }
+            for (line, count) in gone {
+                tally::add(&txn, line, tally::BACKGROUND, -count).await?;
+            }
+            Ok::<_, QueueError>(())
+        })
+        .await?;
+    cursor.0 = reached.min(earlier(now, AGAIN)).max(cursor.0);
+    Ok(due.len() == BATCH)
+}
+
+/// Removes the message of a row of the index. `None` when somebody else did.
+async fn remove(txn: &Txn, key: &[u8], now: Timestamp) -> Result<Option<Line>, StoreError> {
+    let Some(row) = txn.get(key).await? else { return Ok(None) };
+    let ((_, line, _), place) = (keys::parse_expiry(key)?, records::decode_place(&row)?);
+    let Some(found) = txn.get(&keys::message(line, place)).await? else {
+        return Err(StoreError::corrupt("the expiry of a message leads nowhere"));
+    };
+    let stored = Stored::decode(place, &found)?;
+    if stored.message.expiry > now {
+        return Err(StoreError::corrupt("the expiry of a message is not its own"));
+    }
+    message::remove(txn, line, place, &stored);
+    Ok(Some(line))
+}
+
+fn earlier(instant: Timestamp, by: Duration) -> Timestamp {
+    let passed = instant.saturating_since(Timestamp::EPOCH).saturating_sub(by);
+    Timestamp::EPOCH.saturating_add(passed)
+}

@@ -1,0 +1,141 @@
+//! Messages: put, get, peek, update, delete.
+//!
+//! Who sees a message when, and whose receipt counts, is decided by `concurrency`; here are the rows. A message stands at
+//! the instant from which on it is visible. Getting or updating it moves it there, deleting takes it away; all three
+//! know its place, so none of them searches. Its number never changes and leads from its expiry to it.
+
+mod change;
+mod id;
+mod put;
+mod take;
+
+pub use change::{DeleteMessage, UpdateMessage};
+pub use id::MessageId;
+pub use put::PutMessage;
+pub use take::{GetMessages, PeekMessages};
+
+use store::{Read, Store, StoreError, Txn};
+use types::Timestamp;
+
+use crate::{
+    heads::Heads,
+    keys::{self, Line, Place},
+    pop_receipt::Receipt,
+    records::{self, Stored},
+    tally::Shards,
+};
+
+/// The messages of all queues: the store, and what this process remembers of it. Clones share it; a process has one.
+#[derive(Clone)]
+pub struct Messages {
+    store: Store,
+    heads: Heads,
+    shards: Shards,
+}
+
+impl Messages {
+    /// The messages in this store.
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self { store, heads: Heads::default(), shards: Shards::default() }
+    }
+}
+
+/// What everybody may know of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageProperties {
+    /// Its id.
+    pub id: MessageId,
+    /// When it was put.
+    pub insertion: Timestamp,
+    /// From when on it is gone.
+    pub expiry: Timestamp,
+    /// How often it was got.
+    pub dequeue_count: u32,
+}
+
+/// What the one knows who put, got or updated a message last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// What allows to update and delete it.
+    pub receipt: Receipt,
+    /// From when on others see it.
+    pub next_visible: Timestamp,
+}
+
+/// A message that was got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GotMessage {
+    /// What it is.
+    pub properties: MessageProperties,
+    /// The right to it.
+    pub hold: Hold,
+    /// Its text.
+    pub text: String,
+}
+
+/// A message that was peeked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeekedMessage {
+    /// What it is.
+    pub properties: MessageProperties,
+    /// Its text.
+    pub text: String,
+}
+
+fn properties(stored: &Stored) -> MessageProperties {
+    MessageProperties {
+        id: MessageId::new(stored.id),
+        insertion: stored.message.insertion,
+        expiry: stored.message.expiry,
+        dequeue_count: stored.message.dequeue_count,
+    }
+}
+
+/// Puts a message where its visibility says, away from where it stood before.
+fn settle(txn: &Txn, line: Line, number: u64, from: Option<Place>, stored: &Stored) -> Result<Hold, StoreError> {
+    let place = Place { next_visible: stored.message.next_visible, number };
+    if let Some(from) = from {
+        txn.delete(keys::message(line, from));
+    }
+    txn.put(keys::message(line, place), stored.encode()?);
+    if expires(stored) {
+        txn.put(keys::expiry(stored.message.expiry, line, number), records::encode_place(place));
+    }
+    Ok(Hold { receipt: Receipt { place, value: stored.message.receipt }, next_visible: place.next_visible })
+}
+
+/// Takes a message away with everything that belongs to it.
+pub(crate) fn remove(txn: &Txn, line: Line, place: Place, stored: &Stored) {
+    txn.delete(keys::message(line, place));
+    if stored.text.is_none() {
+        txn.delete(keys::text(line, place.number));
+    }
+    if expires(stored) {
+        txn.delete(keys::expiry(stored.message.expiry, line, place.number));
+    }
+}
+
+/// What never expires needs no row that says when.
+pub(crate) fn expires(stored: &Stored) -> bool {
+    stored.message.expiry < Timestamp::NEVER
+}
+
+/// Splits a new text: into the message's row, or into one of its own.
+fn store_text(txn: &Txn, line: Line, number: u64, text: &str) -> Option<String> {
+    if text.len() <= records::INLINE_TEXT_BYTES {
+        return Some(text.to_owned());
+    }
+    txn.put(keys::text(line, number), records::encode_text(text));
+    None
+}
+
+async fn text(rows: &impl Read, line: Line, number: u64, stored: &Stored) -> Result<String, StoreError> {
+    if let Some(text) = &stored.text {
+        return Ok(text.clone());
+    }
+    match rows.get(&keys::text(line, number)).await? {
+        Some(row) => records::decode_text(&row),
+        None => Err(StoreError::corrupt("a message has lost its text")),
+    }
+}

@@ -1,0 +1,76 @@
+//! Put Message.
+
+use std::sync::Arc;
+
+use access::{Authorized, Operation, need::Need};
+use concurrency::visibility::{Message, PopReceipt, PutTimes};
+use store::{Scope, Txn};
+
+use super::{Hold, MessageId, MessageProperties, Messages, properties, settle, store_text};
+use crate::{
+    errors::QueueError,
+    heads::Arrival,
+    permissions,
+    queue::{self, Address},
+    records::Stored,
+    tally::{self, Shard},
+};
+
+/// Put Message.
+#[derive(Clone, Debug)]
+pub struct PutMessage {
+    /// Which queue.
+    pub address: Address,
+    /// The id of the new message, drawn at random.
+    pub id: MessageId,
+    /// The value of its receipt, drawn at random.
+    pub receipt: u128,
+    /// When it is visible, and for how long it lives.
+    pub times: PutTimes,
+    /// Its text.
+    pub text: String,
+}
+
+impl Operation for PutMessage {
+    fn need(&self) -> Need<'_> {
+        permissions::messages(self.address.account, &self.address.queue, permissions::PUT_MESSAGE)
+    }
+}
+
+impl Messages {
+    /// Puts a message at the end of a queue.
+    ///
+    /// # Errors
+    /// The queue does not exist, or the store failed.
+    pub async fn put(&self, request: &Authorized<PutMessage>) -> Result<(MessageProperties, Hold), QueueError> {
+        let earliest = self.store.now().saturating_add(request.times.visibility_timeout().length());
+        let (arrival, shard) = (&self.heads.arrive(earliest), &self.shards.take());
+        // No object: puts do not wait for each other, nor for gets.
+        let scope = Scope::unit(request.address.account);
+        self.store.transact(scope, |txn| async move { put(&txn, request, arrival, shard).await }).await
+    }
+}
+
+async fn put(
+    txn: &Txn,
+    request: &Authorized<PutMessage>,
+    arrival: &Arc<Arrival>,
+    shard: &Arc<Shard>,
+) -> Result<(MessageProperties, Hold), QueueError> {
+    request.confirm(txn).await?;
+    let line = queue::find(txn, &request.address).await?.line();
+    let number = txn.fresh_id();
+    let stored = Stored {
+        id: request.id.bits(),
+        message: Message::put(request.times, PopReceipt::new(request.receipt), txn.now()),
+        text: store_text(txn, line, number, &request.text),
+    };
+    let hold = settle(txn, line, number, None, &stored)?;
+    tally::add(txn, line, shard.number, 1).await?;
+    let (arrival, shard) = (Arc::clone(arrival), Arc::clone(shard));
+    txn.on_sequenced(move || {
+        arrival.landed();
+        shard.give_back();
+    });
+    Ok((properties(&stored), hold))
+}
