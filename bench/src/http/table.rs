@@ -31,8 +31,8 @@ pub(crate) async fn run(arguments: &Arguments, time: Duration, rounds: usize) ->
     fill(&ours, "few", FEW).await?;
     make(&ours, "writes").await?;
     if let Some(azurite) = &azurite {
-        // It takes a whole second for a hundred: enough to read a page and to look for one.
-        fill(azurite, "few", 2 * PAGE).await?;
+        // Enough to read a page and to look for one.
+        fill_one_by_one(azurite, "few", 2 * PAGE).await?;
         make(azurite, "writes").await?;
     }
     let inserted = inserts(&ours, azurite.as_ref(), path, time, rounds, &mut report).await?;
@@ -102,7 +102,7 @@ async fn inserts(
 
 /// What every connection does, over and over.
 #[derive(Clone, Copy)]
-enum Work {
+pub(crate) enum Work {
     Insert,
     Batch,
     Point { entities: usize },
@@ -116,7 +116,7 @@ fn entity(row: u64) -> String {
     format!(
         "{{\"PartitionKey\":\"one\",\"RowKey\":\"{row:012}\",\"Text\":\"{}\",\"Number\":{},\"Ratio\":0.5,\"Yes\":true}}",
         "x".repeat(900),
-        row % 1_000_000
+        1_000_000 + row % 1_000_000 // as many digits for every row
     )
 }
 
@@ -139,34 +139,64 @@ const JSON: &str = "application/json";
 const MULTIPART: &str = "multipart/mixed; boundary=b";
 const QUIET: [(&str, &str); 2] = [("Accept", "application/json;odata=nometadata"), ("Prefer", "return-no-content")];
 
+/// Loads a server that somebody else started.
+pub(crate) async fn load_running(port: u16, work: Work, time: Duration) -> anyhow::Result<()> {
+    let peer = Peer::running(port)?;
+    if fill(&peer, "loaded", FEW).await.is_err() {
+        eprintln!("the table is there already");
+    }
+    ROW.fetch_add(u64::from(std::process::id()) << 20, Ordering::Relaxed);
+    println!("{:.0}/s", load(&peer, "loaded", work, time).await?.rate);
+    Ok(())
+}
+
 impl Work {
-    async fn once(
-        self,
-        connection: &mut Connection,
-        signer: &Signer,
-        table: &str,
-        number: usize,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "insert" => Some(Self::Insert),
+            "batch" => Some(Self::Batch),
+            "point" => Some(Self::Point { entities: FEW }),
+            "scan" => Some(Self::Scan),
+            _ => None,
+        }
+    }
+
+    /// The heads that one connection sends in turn. Signed before the clock starts: the load generator shares the machine
+    /// with what it measures, and no signature of the Table service covers the body.
+    fn heads(self, signer: &Signer, table: &str, connection: usize) -> Vec<String> {
         let accept = &QUIET[..1];
-        let (head, body, wanted) = match self {
-            Self::Insert => {
-                let body = entity(ROW.fetch_add(1, Ordering::Relaxed));
-                (signer.table_head("POST", &format!("/{table}"), JSON, body.len(), &QUIET), body, 204)
-            }
-            Self::Batch => {
-                let body = batch(table, (0..BATCH).map(|_| ROW.fetch_add(1, Ordering::Relaxed)));
-                (signer.table_head("POST", "/$batch", MULTIPART, body.len(), &[]), body, 202)
-            }
-            Self::Point { entities } => {
-                let path = format!("/{table}(PartitionKey='one',RowKey='{:012}')", number * 7919 % entities);
-                (signer.table_head("GET", &path, "", 0, accept), String::new(), 200)
-            }
+        match self {
+            Self::Insert => vec![signer.table_head("POST", &format!("/{table}"), JSON, entity(0).len(), &QUIET)],
+            Self::Batch => vec![signer.table_head("POST", "/$batch", MULTIPART, self.body(table).len(), &[])],
             Self::Scan => {
                 let path = format!("/{table}()?$filter=PartitionKey%20eq%20'one'");
-                (signer.table_head("GET", &path, "", 0, accept), String::new(), 200)
+                vec![signer.table_head("GET", &path, "", 0, accept)]
             }
+            Self::Point { entities } => (0..1000)
+                .map(|number| {
+                    let row = (number * CLIENTS + connection) * 7919 % entities;
+                    let path = format!("/{table}(PartitionKey='one',RowKey='{row:012}')");
+                    signer.table_head("GET", &path, "", 0, accept)
+                })
+                .collect(),
+        }
+    }
+
+    fn body(self, table: &str) -> String {
+        match self {
+            Self::Insert => entity(ROW.fetch_add(1, Ordering::Relaxed)),
+            Self::Batch => batch(table, (0..BATCH).map(|_| ROW.fetch_add(1, Ordering::Relaxed))),
+            Self::Point { .. } | Self::Scan => String::new(),
+        }
+    }
+
+    async fn once(self, connection: &mut Connection, head: &str, table: &str) -> anyhow::Result<()> {
+        let wanted = match self {
+            Self::Insert => 204,
+            Self::Batch => 202,
+            Self::Point { .. } | Self::Scan => 200,
         };
-        let (status, bytes) = connection.call(&head, body.as_bytes()).await?;
+        let (status, bytes) = connection.call(head, self.body(table).as_bytes()).await?;
         anyhow::ensure!(status == wanted, "answered {status}");
         anyhow::ensure!(!matches!(self, Self::Scan) || bytes > PAGE * 900, "a page of {bytes} bytes");
         Ok(())
@@ -182,14 +212,18 @@ struct Measured {
 async fn load(peer: &Peer, table: &str, work: Work, time: Duration) -> anyhow::Result<Measured> {
     let (signer, port) = (Signer::new()?, peer.table_port);
     let table: Arc<str> = table.into();
+    let heads: Vec<Vec<String>> = (0..CLIENTS).map(|task| work.heads(&signer, &table, task)).collect();
     let (cpu_before, start) = (peer.cpu_seconds(), Instant::now());
-    let tasks = (0..CLIENTS).map(|task| {
-        let (signer, table) = (signer.clone(), Arc::clone(&table));
+    let tasks = heads.into_iter().map(|heads| {
+        let table = Arc::clone(&table);
         tokio::spawn(async move {
             let mut connection = Connection::open(port).await?;
             let mut count = 0;
-            while start.elapsed() < time {
-                work.once(&mut connection, &signer, &table, count * CLIENTS + task).await?;
+            for head in heads.iter().cycle() {
+                if start.elapsed() >= time {
+                    break;
+                }
+                work.once(&mut connection, head, &table).await?;
                 count += 1;
             }
             Ok::<_, anyhow::Error>(count)
@@ -208,6 +242,19 @@ async fn make(peer: &Peer, table: &str) -> anyhow::Result<()> {
     let head = Signer::new()?.table_head("POST", "/Tables", JSON, body.len(), &QUIET);
     let (status, _) = Connection::open(peer.table_port).await?.call(&head, body.as_bytes()).await?;
     anyhow::ensure!(status == 204, "Create Table answered {status}");
+    Ok(())
+}
+
+/// The same as [`fill`], for a peer that answers 500 to batches of this form.
+async fn fill_one_by_one(peer: &Peer, table: &str, count: usize) -> anyhow::Result<()> {
+    make(peer, table).await?;
+    let (signer, mut connection) = (Signer::new()?, Connection::open(peer.table_port).await?);
+    for row in 0..count {
+        let body = entity(row as u64);
+        let head = signer.table_head("POST", &format!("/{table}"), JSON, body.len(), &QUIET);
+        let (status, _) = connection.call(&head, body.as_bytes()).await?;
+        anyhow::ensure!(status == 204, "Insert Entity answered {status}");
+    }
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! An answer before it is known whether it stands alone or in a batch.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use rest::{Response, ResponseBody};
@@ -10,24 +12,25 @@ use crate::format::Format;
 #[derive(Debug)]
 pub(crate) struct Answer {
     status: StatusCode,
-    headers: Vec<(&'static str, String)>,
+    headers: Vec<(&'static str, Cow<'static, str>)>,
     body: Option<(&'static str, Bytes)>,
 }
 
 impl Answer {
     /// An answer with what all have.
     pub(crate) fn new(status: StatusCode, format: Format) -> Self {
-        let headers = vec![
-            ("Cache-Control", "no-cache".to_owned()),
-            ("X-Content-Type-Options", "nosniff".to_owned()),
-            ("DataServiceVersion", format.data_service_version().to_owned()),
-        ];
+        let mut headers = Vec::with_capacity(8);
+        headers.extend([
+            ("Cache-Control", Cow::Borrowed("no-cache")),
+            ("X-Content-Type-Options", Cow::Borrowed("nosniff")),
+            ("DataServiceVersion", Cow::Borrowed(format.data_service_version())),
+        ]);
         Self { status, headers, body: None }
     }
 
     #[must_use]
-    pub(crate) fn header(mut self, name: &'static str, value: String) -> Self {
-        self.headers.push((name, value));
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.headers.push((name, value.into()));
         self
     }
 
@@ -51,27 +54,21 @@ impl Answer {
 
     /// As a part of the answer to a batch.
     pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>) {
-        let mut line = |text: &str| {
-            out.extend_from_slice(text.as_bytes());
-            out.extend_from_slice(b"\r\n");
-        };
-        line("Content-Type: application/http");
-        line("Content-Transfer-Encoding: binary");
-        line("");
-        let reason = self.status.canonical_reason().unwrap_or_default();
-        line(&format!("HTTP/1.1 {} {reason}", self.status.as_u16()));
+        let mut put = |pieces: &[&str]| pieces.iter().for_each(|piece| out.extend_from_slice(piece.as_bytes()));
+        put(&["Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 "]);
+        put(&[self.status.as_str(), " ", self.status.canonical_reason().unwrap_or_default(), "\r\n"]);
         if let Some(id) = content_id {
-            line(&format!("Content-ID: {id}"));
+            put(&["Content-ID: ", id, "\r\n"]);
         }
         for (name, value) in &self.headers {
-            line(&format!("{name}: {value}"));
+            put(&[name, ": ", value, "\r\n"]);
         }
-        if let Some((kind, _)) = &self.body {
-            line(&format!("Content-Type: {kind}"));
-        }
-        line("");
-        if let Some((_, body)) = &self.body {
-            out.extend_from_slice(body);
+        match &self.body {
+            Some((kind, body)) => {
+                put(&["Content-Type: ", kind, "\r\n\r\n"]);
+                out.extend_from_slice(body);
+            }
+            None => put(&["\r\n"]),
         }
         out.extend_from_slice(b"\r\n");
     }

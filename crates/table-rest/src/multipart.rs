@@ -106,7 +106,7 @@ fn sections<'a>(body: &'a [u8], boundary: &str, limit: usize) -> Result<Vec<&'a 
     let mut at = 0;
     while at < body.len() {
         let rest = body.get(at..).unwrap_or_default();
-        let length = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
         let line = rest.get(..length).unwrap_or_default().trim_ascii_end();
         let after = line.strip_prefix(b"--").and_then(|line| line.strip_prefix(boundary.as_bytes()));
         if let Some(after @ (b"" | b"--")) = after {

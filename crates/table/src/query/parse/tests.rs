@@ -1,3 +1,5 @@
+//! The grammar of filters, case by case.
+
 use proptest::prelude::*;
 
 use super::*;

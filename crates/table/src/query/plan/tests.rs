@@ -1,3 +1,5 @@
+//! From filters to ranges, case by case.
+
 use types::UnitId;
 
 use super::*;
