@@ -15,6 +15,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("LAZULI_BINARY", ROOT / "target" / "ci" / "lazuli"))
 
 
+def run(*arguments):
+    """Runs a command of the program to its end."""
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60)
+
+
 class Server:
     """A running server. The data directory outlives restarts and is removed at the end."""
 

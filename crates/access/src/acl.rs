@@ -48,15 +48,9 @@ pub struct Holder<'a> {
 
 impl Holder<'_> {
     fn key(&self) -> bytes::Bytes {
-        let service = match self.service {
-            Service::Blob => 1,
-            Service::Queue => 2,
-            Service::Table => 3,
-            Service::File => 4,
-        };
         KeyBuilder::new(Space::Account, ACL)
             .number(self.account.number())
-            .number(service)
+            .number(self.service.ordinal())
             .bytes(self.name.as_bytes())
             .build()
     }

@@ -2,10 +2,20 @@
 //!
 //! **Invariant.** A [`Grant`] is made only by this crate, from a verified credential; an [`Authorized`] only from a grant.
 
-use store::{Read, StoreError};
-use types::UnitId;
+use std::{fmt, sync::Arc};
 
-use crate::need::Need;
+use store::{Read, StoreError};
+use types::Timestamp;
+
+use crate::{
+    Accounts,
+    account::{Account, AccountKey},
+    acl::{self, Holder, StoredAccessPolicy},
+    anonymous,
+    bearer::Identity,
+    need::Need,
+    sas::{EntityRange, Overrides, Sas},
+};
 
 /// Something that can be authorised.
 pub trait Operation {
@@ -14,65 +24,249 @@ pub trait Operation {
 }
 
 /// What a verified credential allows.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Grant {
-    account: UnitId,
+    accounts: Accounts,
+    account: Arc<Account>,
+    /// When the request began: a long one is measured by the time it was asked at.
+    began: Timestamp,
+    credential: Credential,
+}
+
+/// The kinds of credentials. Every place that tells them apart names all of them.
+#[derive(Clone)]
+enum Credential {
+    SharedKey(AccountKey),
+    Sas(Arc<Sas>),
+    Bearer(Arc<Identity>),
+    Anonymous,
+}
+
+impl fmt::Debug for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.credential {
+            Credential::SharedKey(_) => "SharedKey",
+            Credential::Sas(_) => "Sas",
+            Credential::Bearer(_) => "Bearer",
+            Credential::Anonymous => "Anonymous",
+        };
+        write!(f, "Grant({kind} of {})", self.account.name.as_str())
+    }
 }
 
 /// Why an operation is not allowed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Denied {
-    /// The credential is not for this account.
+    /// The credential is not for this account, or not for this resource or operation at all.
     #[error("this credential does not authorise the operation")]
     NotAuthorized,
+    /// The credential does not hold any more, or not with what a policy says.
+    #[error("{0}")]
+    Authentication(String),
+    /// Its permissions or roles do not include what is needed.
+    #[error("the credential does not have the permission for this operation")]
+    PermissionMismatch,
+    /// It is for another service.
+    #[error("the signature is for another service")]
+    ServiceMismatch,
+    /// It is for other kinds of resources.
+    #[error("the signature is for other kinds of resources")]
+    ResourceTypeMismatch,
+    /// A field stands in the signature and in its policy.
+    #[error("{0} stands in the signature and in its stored access policy")]
+    AlsoInPolicy(&'static str),
+    /// There is no credential, and it takes one.
+    #[error("there is no credential")]
+    NoCredential,
+    /// There is no credential, and the container is not public, or not as public as it takes.
+    #[error("there is no credential, and the container is not public")]
+    NotPublic,
+    /// There is no credential, and the account is never public.
+    #[error("public access is not permitted on this account")]
+    PublicAccessNotPermitted,
     /// Whether it is allowed could not be found out.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Grant {
+    fn new(accounts: &Accounts, account: &Arc<Account>, began: Timestamp, credential: Credential) -> Self {
+        Self { accounts: accounts.clone(), account: Arc::clone(account), began, credential }
+    }
+
     /// The holder of an account's key may do everything in it.
-    pub(crate) const fn owner(account: UnitId) -> Self {
-        Self { account }
+    pub(crate) fn shared_key(accounts: &Accounts, account: &Arc<Account>, key: AccountKey, now: Timestamp) -> Self {
+        Self::new(accounts, account, now, Credential::SharedKey(key))
+    }
+
+    pub(crate) fn sas(accounts: &Accounts, account: &Arc<Account>, sas: Sas, now: Timestamp) -> Self {
+        Self::new(accounts, account, now, Credential::Sas(Arc::new(sas)))
+    }
+
+    pub(crate) fn bearer(accounts: &Accounts, account: &Arc<Account>, who: Arc<Identity>, now: Timestamp) -> Self {
+        Self::new(accounts, account, now, Credential::Bearer(who))
+    }
+
+    pub(crate) fn anonymous(accounts: &Accounts, account: &Arc<Account>, now: Timestamp) -> Self {
+        Self::new(accounts, account, now, Credential::Anonymous)
+    }
+
+    /// The account.
+    #[must_use]
+    pub const fn account(&self) -> &Arc<Account> {
+        &self.account
+    }
+
+    /// Who it is, if that is known: the subject of a token.
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        match &self.credential {
+            Credential::Bearer(identity) => Some(identity),
+            Credential::SharedKey(_) | Credential::Sas(_) | Credential::Anonymous => None,
+        }
+    }
+
+    /// True when nothing was shown.
+    #[must_use]
+    pub const fn is_anonymous(&self) -> bool {
+        matches!(self.credential, Credential::Anonymous)
+    }
+
+    /// The headers of the answer that the credential sets.
+    #[must_use]
+    pub fn overrides(&self) -> Option<&Overrides> {
+        self.signature().map(|sas| &sas.overrides)
+    }
+
+    /// The encryption scope that the credential demands of writes.
+    #[must_use]
+    pub fn encryption_scope(&self) -> Option<&str> {
+        self.signature().and_then(|sas| sas.encryption_scope.as_deref())
+    }
+
+    fn signature(&self) -> Option<&Sas> {
+        match &self.credential {
+            Credential::Sas(sas) => Some(sas),
+            Credential::SharedKey(_) | Credential::Bearer(_) | Credential::Anonymous => None,
+        }
     }
 
     /// The proof for one operation.
     ///
     /// # Errors
     /// The credential does not cover it, or the store failed.
-    // A policy or a level of public access has to be read for it; the key of an account does not need to.
-    #[expect(clippy::unused_async, reason = "only some credentials rely on rows")]
-    pub async fn authorize<Op: Operation>(&self, _: &impl Read, operation: Op) -> Result<Authorized<Op>, Denied> {
-        if operation.need().account == self.account { Ok(Authorized(operation)) } else { Err(Denied::NotAuthorized) }
+    pub async fn authorize<Op: Operation>(&self, rows: &impl Read, operation: Op) -> Result<Authorized<Op>, Denied> {
+        let may_overwrite = self.decide(rows, &operation.need()).await?;
+        Ok(Authorized { operation, grant: Some(self.clone()), may_overwrite })
+    }
+
+    /// Whether the operation is allowed by what the rows say now, and if so, whether it may replace what exists.
+    async fn decide(&self, rows: &impl Read, need: &Need<'_>) -> Result<bool, Denied> {
+        if need.account != self.account.unit {
+            return Err(Denied::NotAuthorized);
+        }
+        match &self.credential {
+            Credential::SharedKey(key) => self.still_a_key(key).map(|()| true),
+            Credential::Sas(sas) => {
+                self.still_a_key(&sas.key)?;
+                let policy = self.policy(rows, sas).await?;
+                sas.allows(need, policy.as_ref(), self.began)?;
+                Ok(sas.may_overwrite(policy.as_ref()))
+            }
+            Credential::Bearer(identity) => {
+                self.still_served()?;
+                if identity.roles.of(need.service).allows(need.rule.action) {
+                    Ok(true)
+                } else {
+                    Err(Denied::PermissionMismatch)
+                }
+            }
+            Credential::Anonymous => {
+                self.still_served()?;
+                anonymous::allows(rows, need, self.accounts.public_access()).await.map(|()| false)
+            }
+        }
+    }
+
+    /// The policy that a signature names.
+    async fn policy(&self, rows: &impl Read, sas: &Sas) -> Result<Option<StoredAccessPolicy>, Denied> {
+        let (Some(id), Some((service, name))) = (&sas.policy, sas.policy_holder()) else { return Ok(None) };
+        let holder = Holder { service, account: self.account.unit, name };
+        let found = acl::read(rows, holder).await?.policies.into_iter().find(|policy| policy.id == *id);
+        let missing = || Denied::Authentication(format!("there is no stored access policy {id}"));
+        found.map(Some).ok_or_else(missing)
+    }
+
+    /// A key that was rotated, or an account that was removed, during the request counts.
+    fn still_a_key(&self, key: &AccountKey) -> Result<(), Denied> {
+        if self.live()?.has(key) {
+            Ok(())
+        } else {
+            Err(Denied::Authentication(
+                "the key that the credential rests on is not a key of the account any more".into(),
+            ))
+        }
+    }
+
+    fn still_served(&self) -> Result<(), Denied> {
+        self.live().map(|_| ())
+    }
+
+    fn live(&self) -> Result<Arc<Account>, Denied> {
+        let live = self.accounts.get(self.account.name.as_str()).filter(|live| live.unit == self.account.unit);
+        live.ok_or_else(|| Denied::Authentication("the account is not served any more".into()))
     }
 }
 
 /// An operation that somebody may do.
 #[derive(Clone, Debug)]
-pub struct Authorized<Op>(Op);
+pub struct Authorized<Op> {
+    operation: Op,
+    /// `None` only in tests of the services.
+    grant: Option<Grant>,
+    may_overwrite: bool,
+}
 
 impl<Op> Authorized<Op> {
     /// A proof without a credential, for tests of the services.
     #[cfg(feature = "testing")]
     #[must_use]
     pub const fn for_tests(operation: Op) -> Self {
-        Self(operation)
-    }
-
-    /// Looks again, inside the transaction that does it, at the rows that allowed it: what was revoked during a long
-    /// upload counts.
-    ///
-    /// # Errors
-    /// It is not allowed any more, or the store failed.
-    #[expect(clippy::unused_async, reason = "only some credentials rely on rows")]
-    pub async fn confirm(&self, _: &impl Read) -> Result<(), Denied> {
-        Ok(())
+        Self { operation, grant: None, may_overwrite: true }
     }
 
     /// True if what exists may be replaced: a signature that may only create may not.
     #[must_use]
     pub const fn may_overwrite(&self) -> bool {
-        true
+        self.may_overwrite
+    }
+
+    /// The entities of a table that may be touched; `None` for all of them.
+    #[must_use]
+    pub fn entities(&self) -> Option<&EntityRange> {
+        let entities = self.grant.as_ref().and_then(Grant::signature).map(|sas| &sas.entities);
+        entities.filter(|entities| !entities.is_everything())
+    }
+
+    /// The encryption scope that the credential demands of writes.
+    #[must_use]
+    pub fn encryption_scope(&self) -> Option<&str> {
+        self.grant.as_ref().and_then(Grant::encryption_scope)
+    }
+}
+
+impl<Op: Operation> Authorized<Op> {
+    /// Looks again, inside the transaction that does it, at what allowed it: the stored policy, the level of public
+    /// access, the keys of the account. What was revoked during a long upload counts; the time is the one at which the
+    /// request began.
+    ///
+    /// # Errors
+    /// It is not allowed any more, or the store failed.
+    pub async fn confirm(&self, rows: &impl Read) -> Result<(), Denied> {
+        let Some(grant) = &self.grant else { return Ok(()) };
+        let may_overwrite = grant.decide(rows, &self.operation.need()).await?;
+        // What was told that it may replace something must not do so when it may only create by now.
+        if self.may_overwrite && !may_overwrite { Err(Denied::PermissionMismatch) } else { Ok(()) }
     }
 }
 
@@ -80,6 +274,21 @@ impl<Op> std::ops::Deref for Authorized<Op> {
     type Target = Op;
 
     fn deref(&self) -> &Op {
-        &self.0
+        &self.operation
     }
+}
+
+/// One served account with these keys.
+#[cfg(test)]
+pub(crate) fn served_for_tests(name: &str, keys: &[&str]) -> (Accounts, Arc<Account>) {
+    use store::clock::SystemTime;
+    use types::names::AccountName;
+
+    let keys = keys.iter().map(|key| AccountKey::parse(key).unwrap()).collect();
+    let configured = [(AccountName::parse(name).unwrap(), keys)];
+    let store = store_memory::MemoryEngine::new(SystemTime::default()).store();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let accounts = runtime.block_on(Accounts::open(&store, configured)).unwrap();
+    let account = accounts.get(name).unwrap();
+    (accounts, account)
 }

@@ -5,10 +5,21 @@
 //! when dropped, and never printed.
 
 pub mod account;
+mod accounts;
 pub mod acl;
+mod actions;
+mod anonymous;
 mod authorized;
+pub mod bearer;
+mod delegation_key;
+pub mod instant;
 pub mod need;
+pub mod sas;
 pub mod shared_key;
 
-pub use account::{Account, AccountKey, Accounts};
+pub use account::{Account, AccountKey, Origin};
+pub use accounts::{AccountChangeError, Accounts, KEYS_MAX};
+pub use actions::Actions;
+pub use anonymous::anonymous;
 pub use authorized::{Authorized, Denied, Grant, Operation};
+pub use delegation_key::GetUserDelegationKey;

@@ -17,6 +17,19 @@ pub enum Service {
     File,
 }
 
+impl Service {
+    /// Its number in keys, pinned for ever.
+    #[must_use]
+    pub const fn ordinal(self) -> u64 {
+        match self {
+            Self::Blob => 1,
+            Self::Queue => 2,
+            Self::Table => 3,
+            Self::File => 4,
+        }
+    }
+}
+
 /// Where an operation acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {

@@ -11,6 +11,7 @@ use rest::{
     checksum::{self, Checksums, Computed, Declared},
     dates, headers,
     range::content_range,
+    structured,
 };
 use store::{PendingChunk, Scope, chunk::ChunkSource, content::Holdings};
 use types::{ErrorCode, limits};
@@ -54,6 +55,10 @@ pub(crate) async fn put(
         other => return Err(ServiceError::invalid_header(BLOB_TYPE.as_str(), other)),
     }
     let declared = Declared::from_headers(&request.headers)?;
+    let message = structured::content_length(&request.headers)?;
+    if let Some(content_length) = message {
+        request.body.decode(content_length);
+    }
     let length = request.body.declared_length().ok_or_else(ServiceError::missing_content_length)?;
     let limit = put_blob_limit(caller);
     if length > limit {
@@ -94,6 +99,9 @@ pub(crate) async fn put(
     if let Some(md5) = md5 {
         response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));
     }
+    if message.is_some() {
+        response = response.text_header(headers::X_MS_STRUCTURED_BODY, structured::KIND);
+    }
     Ok(response)
 }
 
@@ -110,7 +118,7 @@ async fn receive(
     let mut writer = service.store.write_chunk(Some(length)).map_err(|error| ServiceError::from_store(&error))?;
     let mut checksums = Checksums::new(true, false);
     while let Some(piece) = request.body.chunk().await? {
-        checksums.update(&piece);
+        checksums = checksums.take(piece.clone()).await;
         writer.write(piece).await.map_err(|error| ServiceError::from_store(&error))?;
     }
     let body = writer.finish().await.map_err(|error| ServiceError::from_store(&error))?;
@@ -120,10 +128,12 @@ async fn receive(
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let range = ByteRange::from_headers(&request.headers)?;
+    let message = structured::requested(&request.headers)?;
     // The snapshot is held until the chunk is open: until then nothing it refers to can go.
     let snapshot = service.store.snapshot();
     let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
-    let found = object::read(&snapshot, &operation, service.store.now()).await.map_err(errors::of)?;
+    let mut found = object::read(&snapshot, &operation, service.store.now()).await.map_err(errors::of)?;
+    metadata::override_headers(&mut found.properties.headers, caller);
     let length = found.properties.length;
     let (status, wanted) = match range {
         Some(range) => (StatusCode::PARTIAL_CONTENT, range.within(length)?),
@@ -143,28 +153,30 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     } else if let Some(md5) = &stored_md5 {
         response = response.text_header(headers::CONTENT_MD5, md5);
     }
-    let content_type = response.headers().get(header::CONTENT_TYPE).cloned();
-    let content_type = content_type.unwrap_or(HeaderValue::from_static(metadata::DEFAULT_TYPE));
     let bytes = wanted.end - wanted.start;
     if let Some((md5, crc64)) = checks {
         let whole = collect(&*source, wanted.start, bytes).await?;
-        let mut checksums = Checksums::new(md5, crc64);
-        checksums.update(&whole);
-        let computed = checksums.finish();
+        let computed = Checksums::new(md5, crc64).take(whole.clone()).await.finish();
         if let Some(md5) = computed.md5 {
             response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));
         }
         if let Some(crc64) = computed.crc64 {
             response = response.text_header(headers::X_MS_CONTENT_CRC64, &checksum::format_crc64(crc64));
         }
-        return Ok(response.body(content_type, ResponseBody::bytes(whole)));
+        return Ok(response.content(ResponseBody::bytes(whole)));
     }
     let body = if bytes <= SMALL_BYTES {
         ResponseBody::bytes(collect(&*source, wanted.start, bytes).await?)
     } else {
         stream(source, wanted.start, bytes)
     };
-    Ok(response.body(content_type, body))
+    if message {
+        return Ok(response
+            .text_header(headers::X_MS_STRUCTURED_BODY, structured::KIND)
+            .number_header(headers::X_MS_STRUCTURED_CONTENT_LENGTH, bytes)
+            .content(body.structured()));
+    }
+    Ok(response.content(body))
 }
 
 /// Whether the answer carries the MD5 or the CRC-64 of its range.
@@ -250,7 +262,9 @@ pub(crate) async fn properties(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
-    let found = object::read(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
+    let mut found =
+        object::read(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
+    metadata::override_headers(&mut found.properties.headers, caller);
     let mut response = described(Response::new(StatusCode::OK), &found.properties)
         .number_header(header::CONTENT_LENGTH, found.properties.length);
     if let Some(md5) = &found.properties.headers.content_md5 {

@@ -10,7 +10,7 @@ use rest::{Caller, Request, Response, ServiceError, dates, headers};
 use store::Scope;
 use types::{ETag, Timestamp};
 
-use crate::{BlobService, conditions, errors, metadata, names};
+use crate::{BlobService, acl, conditions, errors, metadata, names};
 
 macro_rules! names {
     ($($name:ident: $text:literal;)*) => {
@@ -18,8 +18,9 @@ macro_rules! names {
     };
 }
 
+pub(crate) const BLOB_PUBLIC_ACCESS: HeaderName = HeaderName::from_static("x-ms-blob-public-access");
+
 names! {
-    BLOB_PUBLIC_ACCESS: "x-ms-blob-public-access";
     LEASE_STATUS: "x-ms-lease-status";
     LEASE_STATE: "x-ms-lease-state";
     LEASE_DURATION: "x-ms-lease-duration";
@@ -32,13 +33,15 @@ pub(crate) async fn create(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
+    let public_access = public_access(request)?;
+    acl::permit(service, public_access)?;
     let operation = &caller
         .authorize(
             &service.store.snapshot(),
             CreateContainer {
                 account: caller.unit(),
                 name: names::container(request)?,
-                public_access: public_access(request)?,
+                public_access,
                 metadata: metadata::from_headers(&request.headers)?,
             },
         )
@@ -98,7 +101,7 @@ pub(crate) async fn delete(
     Ok(Response::new(StatusCode::ACCEPTED))
 }
 
-fn public_access(request: &Request) -> Result<PublicAccess, ServiceError> {
+pub(crate) fn public_access(request: &Request) -> Result<PublicAccess, ServiceError> {
     match headers::text(&request.headers, &BLOB_PUBLIC_ACCESS)? {
         None => Ok(PublicAccess::Private),
         Some("blob") => Ok(PublicAccess::Blob),

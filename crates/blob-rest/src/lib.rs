@@ -2,6 +2,7 @@
 //!
 //! Decides no rule: what may happen is asked of `access`, what happens of `blob`.
 
+mod acl;
 mod blobs;
 mod conditions;
 mod containers;
@@ -15,7 +16,7 @@ mod unsupported;
 use std::sync::Arc;
 
 use access::Accounts;
-use rest::{BoxFuture, Outcome, Request, Service};
+use rest::{BoxFuture, Outcome, Request, Service, cors};
 use store::Store;
 
 /// The service behind the blob port.
@@ -38,6 +39,8 @@ impl Service for BlobService {
     }
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
-        Box::pin(route::answer(self, request))
+        Box::pin(cors::around(&self.store, &self.accounts, access::need::Service::Blob, request, |request| {
+            route::answer(self, request)
+        }))
     }
 }

@@ -1,8 +1,8 @@
 //! Metadata and HTTP properties, from headers and to headers.
 
 use blob::{HttpHeaders, Metadata};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
-use rest::{Response, ServiceError, checksum, headers};
+use http::{HeaderName, header};
+use rest::{Caller, Headers, Response, ServiceError, checksum, headers};
 use types::{ErrorCode, limits::METADATA_MAX_BYTES, names::MetadataName};
 
 const PREFIX: &str = "x-ms-meta-";
@@ -22,12 +22,16 @@ names! {
     BLOB_CONTENT_MD5: "x-ms-blob-content-md5";
 }
 
-/// The metadata of a request, in the order of names.
-pub(crate) fn from_headers(sent: &HeaderMap) -> Result<Metadata, ServiceError> {
+/// The metadata of a request, in the order of names, which keep their letter case. Two names that differ in nothing else
+/// are one name twice, which is refused.
+pub(crate) fn from_headers(sent: &Headers) -> Result<Metadata, ServiceError> {
     let mut metadata = Metadata::new();
     let mut bytes = 0;
-    for (name, value) in sent {
-        let Some(key) = name.as_str().strip_prefix(PREFIX) else { continue };
+    for (name, value) in sent.iter_as_sent() {
+        let Some((prefix, key)) = name.split_at_checked(PREFIX.len()) else { continue };
+        if !prefix.eq_ignore_ascii_case(PREFIX) {
+            continue;
+        }
         if key.is_empty() {
             return Err(ServiceError::new(
                 ErrorCode::EmptyMetadataKey,
@@ -39,8 +43,11 @@ pub(crate) fn from_headers(sent: &HeaderMap) -> Result<Metadata, ServiceError> {
                 ErrorCode::InvalidMetadata,
                 "The metadata specified is invalid. It has characters that are not permitted.",
             )
-            .with_detail("HeaderName", name.as_str())
+            .with_detail("HeaderName", name)
         };
+        if metadata.iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(key)) {
+            return Err(invalid());
+        }
         MetadataName::parse(key).map_err(|_| invalid())?;
         let value = value.to_str().map_err(|_| invalid())?;
         bytes += key.len() + value.len();
@@ -59,16 +66,13 @@ pub(crate) fn from_headers(sent: &HeaderMap) -> Result<Metadata, ServiceError> {
 
 pub(crate) fn to_headers(mut response: Response, metadata: &Metadata) -> Response {
     for (name, value) in metadata {
-        let name = HeaderName::from_bytes(format!("{PREFIX}{name}").as_bytes());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
-            response.headers_mut().insert(name, value);
-        }
+        response = response.text_header(format!("{PREFIX}{name}"), value);
     }
     response
 }
 
 /// How a blob that is being put will be served. The `x-ms-blob-` headers win over the standard ones.
-pub(crate) fn http_headers(sent: &HeaderMap) -> Result<HttpHeaders, ServiceError> {
+pub(crate) fn http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceError> {
     let either = |ours: &HeaderName, standard: &HeaderName| -> Result<Option<String>, ServiceError> {
         let ours = headers::text(sent, ours)?;
         Ok(match ours {
@@ -90,6 +94,22 @@ pub(crate) fn http_headers(sent: &HeaderMap) -> Result<HttpHeaders, ServiceError
         cache_control: either(&BLOB_CACHE_CONTROL, &header::CACHE_CONTROL)?,
         content_md5,
     })
+}
+
+/// Serves a blob with the headers that the credential sets instead of its own.
+pub(crate) fn override_headers(served: &mut HttpHeaders, caller: &Caller) {
+    let Some(overrides) = caller.overrides() else { return };
+    for (own, instead) in [
+        (&mut served.cache_control, &overrides.cache_control),
+        (&mut served.content_disposition, &overrides.content_disposition),
+        (&mut served.content_encoding, &overrides.content_encoding),
+        (&mut served.content_language, &overrides.content_language),
+        (&mut served.content_type, &overrides.content_type),
+    ] {
+        if instead.is_some() {
+            own.clone_from(instead);
+        }
+    }
 }
 
 /// The type of a blob that was put without one.

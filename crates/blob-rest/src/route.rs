@@ -1,10 +1,11 @@
 //! The operation table: method, resource, `restype` and `comp` tell the operations apart.
 
+use access::need::Service;
 use http::Method;
-use rest::{Outcome, Request, Response, ServiceError, caller};
+use rest::{Outcome, Request, Response, ServiceError, caller, service_properties};
 use types::ErrorCode;
 
-use crate::{BlobService, blobs, containers, listing, unsupported};
+use crate::{BlobService, acl, blobs, containers, listing, unsupported};
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +18,17 @@ enum Level {
 /// The operations that are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
+    GetBlobServiceProperties,
+    SetBlobServiceProperties,
+    GetBlobServiceStats,
+    GetAccountInformation,
+    GetUserDelegationKey,
     ListContainers,
     CreateContainer,
     GetContainerProperties,
     DeleteContainer,
+    GetContainerAcl,
+    SetContainerAcl,
     ListBlobs,
     PutBlob,
     GetBlob,
@@ -30,11 +38,24 @@ enum Operation {
 
 /// One row an operation: where, method, `restype`, `comp`.
 const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
+    (Level::Account, Method::GET, "service", "properties", Operation::GetBlobServiceProperties),
+    (Level::Account, Method::PUT, "service", "properties", Operation::SetBlobServiceProperties),
+    (Level::Account, Method::GET, "service", "stats", Operation::GetBlobServiceStats),
+    (Level::Account, Method::GET, "account", "properties", Operation::GetAccountInformation),
+    (Level::Account, Method::HEAD, "account", "properties", Operation::GetAccountInformation),
+    (Level::Container, Method::GET, "account", "properties", Operation::GetAccountInformation),
+    (Level::Container, Method::HEAD, "account", "properties", Operation::GetAccountInformation),
+    (Level::Blob, Method::GET, "account", "properties", Operation::GetAccountInformation),
+    (Level::Blob, Method::HEAD, "account", "properties", Operation::GetAccountInformation),
+    (Level::Account, Method::POST, "service", "userdelegationkey", Operation::GetUserDelegationKey),
     (Level::Account, Method::GET, "", "list", Operation::ListContainers),
     (Level::Container, Method::PUT, "container", "", Operation::CreateContainer),
     (Level::Container, Method::GET, "container", "", Operation::GetContainerProperties),
     (Level::Container, Method::HEAD, "container", "", Operation::GetContainerProperties),
     (Level::Container, Method::DELETE, "container", "", Operation::DeleteContainer),
+    (Level::Container, Method::GET, "container", "acl", Operation::GetContainerAcl),
+    (Level::Container, Method::HEAD, "container", "acl", Operation::GetContainerAcl),
+    (Level::Container, Method::PUT, "container", "acl", Operation::SetContainerAcl),
     (Level::Container, Method::GET, "container", "list", Operation::ListBlobs),
     (Level::Blob, Method::PUT, "", "", Operation::PutBlob),
     (Level::Blob, Method::GET, "", "", Operation::GetBlob),
@@ -45,6 +66,13 @@ const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
 impl Operation {
     const fn name(self) -> &'static str {
         match self {
+            Self::GetBlobServiceProperties => "GetBlobServiceProperties",
+            Self::SetBlobServiceProperties => "SetBlobServiceProperties",
+            Self::GetBlobServiceStats => "GetBlobServiceStats",
+            Self::GetAccountInformation => "GetAccountInformation",
+            Self::GetUserDelegationKey => "GetUserDelegationKey",
+            Self::GetContainerAcl => "GetContainerAcl",
+            Self::SetContainerAcl => "SetContainerAcl",
             Self::ListContainers => "ListContainers",
             Self::CreateContainer => "CreateContainer",
             Self::GetContainerProperties => "GetContainerProperties",
@@ -58,17 +86,33 @@ impl Operation {
     }
 }
 
-pub(crate) async fn answer(service: &BlobService, request: Request) -> Outcome {
+pub(crate) async fn answer(service: &BlobService, mut request: Request) -> Outcome {
+    if request.target.query.get("restype").is_none_or(str::is_empty) {
+        request.target.default_to_root();
+    }
     match find(&request) {
         Ok(operation) => Outcome::new(operation.name(), run(service, request, operation).await),
         Err(error) => Outcome::new("Unknown", Err(error)),
     }
 }
 
-async fn run(service: &BlobService, request: Request, operation: Operation) -> Result<Response, ServiceError> {
-    let caller = caller::authenticate(&service.accounts, &request, service.store.now())?;
+async fn run(service: &BlobService, mut request: Request, operation: Operation) -> Result<Response, ServiceError> {
+    let caller = caller::authenticate(&service.accounts, Service::Blob, &request, service.store.now())?;
     unsupported::refuse(&request.headers)?;
+    unsupported::refuse_scope(&caller, &request)?;
     match operation {
+        Operation::GetBlobServiceProperties => service_properties::get(&service.store, Service::Blob, &caller).await,
+        Operation::SetBlobServiceProperties => {
+            service_properties::set(&service.store, Service::Blob, &caller, &mut request).await
+        }
+        Operation::GetBlobServiceStats => {
+            service_properties::stats(&service.store, Service::Blob, &caller, service.store.now()).await
+        }
+        // Any credential may ask for it.
+        Operation::GetAccountInformation => caller.known().map(|()| service_properties::account_information()),
+        Operation::GetUserDelegationKey => acl::user_delegation_key(service, &caller, &mut request).await,
+        Operation::GetContainerAcl => acl::get(service, &caller, &request).await,
+        Operation::SetContainerAcl => acl::set(service, &caller, &mut request).await,
         Operation::ListContainers => listing::containers(service, &caller, &request).await,
         Operation::CreateContainer => containers::create(service, &caller, &request).await,
         Operation::GetContainerProperties => containers::properties(service, &caller, &request).await,

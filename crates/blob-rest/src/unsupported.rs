@@ -1,8 +1,7 @@
 //! Headers that ask for what does not exist yet. They are refused by name: a client that asks for encryption with its
 //! own key, a legal hold or a tier must never be told that it got them.
 
-use http::HeaderMap;
-use rest::{ServiceError, headers};
+use rest::{Caller, Headers, Request, ServiceError, headers};
 use types::ErrorCode;
 
 /// Beginnings of the names of such headers.
@@ -19,17 +18,16 @@ const BEGINNINGS: &[&str] = &[
     "x-ms-legal-hold",
     "x-ms-requires-sync",
     "x-ms-source-",
-    "x-ms-structured-",
     "x-ms-tags",
 ];
 
 const DELETE_SNAPSHOTS: http::HeaderName = http::HeaderName::from_static("x-ms-delete-snapshots");
 
 /// Refuses a request that asks for something that does not exist yet.
-pub(crate) fn refuse(sent: &HeaderMap) -> Result<(), ServiceError> {
+pub(crate) fn refuse(sent: &Headers) -> Result<(), ServiceError> {
     for (name, value) in sent {
-        if BEGINNINGS.iter().any(|beginning| name.as_str().starts_with(beginning)) {
-            return Err(not_supported(name.as_str(), &String::from_utf8_lossy(value.as_bytes())));
+        if BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) {
+            return Err(not_supported(name, &String::from_utf8_lossy(value.as_bytes())));
         }
     }
     match headers::text(sent, &DELETE_SNAPSHOTS)? {
@@ -38,6 +36,16 @@ pub(crate) fn refuse(sent: &HeaderMap) -> Result<(), ServiceError> {
         // And deleting only them must not delete the blob.
         Some("only") => Err(not_supported(DELETE_SNAPSHOTS.as_str(), "only")),
         Some(other) => Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), other)),
+    }
+}
+
+/// A signature with an encryption scope demands that what is written is encrypted with it; nothing can be.
+pub(crate) fn refuse_scope(caller: &Caller, request: &Request) -> Result<(), ServiceError> {
+    match caller.encryption_scope() {
+        Some(scope) if !matches!(request.method, http::Method::GET | http::Method::HEAD | http::Method::DELETE) => {
+            Err(ServiceError::invalid_query("ses", scope, "encryption scopes are not supported"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -52,8 +60,6 @@ fn not_supported(name: &str, value: &str) -> ServiceError {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderName, HeaderValue};
-
     use super::*;
 
     #[test]
@@ -71,8 +77,7 @@ mod tests {
             ("x-ms-copy-source", "http://elsewhere", Some(ErrorCode::UnsupportedHeader)),
         ];
         for (name, value, expected) in table {
-            let sent: HeaderMap =
-                [(HeaderName::from_static(name), HeaderValue::from_static(value))].into_iter().collect();
+            let sent: Headers = [(name, value)].into_iter().collect();
             let refused = refuse(&sent).err();
             assert_eq!(refused.as_ref().map(|error| error.code), expected, "{name}");
             assert!(refused.is_none_or(|error| !format!("{error:?}").contains("c2VjcmV0")), "a key is shown");

@@ -2,7 +2,8 @@
 
 use access::{
     Authorized, Operation,
-    need::{Need, PublicAccess},
+    acl::{self, Acl, Holder},
+    need::{Need, PublicAccess, Service},
 };
 use concurrency::{
     conditions::{Conditions, Resource, WriteRule},
@@ -45,6 +46,11 @@ impl ContainerProperties {
     }
 }
 
+/// Where the access control list of a container is.
+pub(crate) const fn holder(account: UnitId, name: &str) -> Holder<'_> {
+    Holder { service: Service::Blob, account, name }
+}
+
 /// Create Container.
 #[derive(Clone, Debug)]
 pub struct CreateContainer {
@@ -84,6 +90,8 @@ pub async fn create(txn: &Txn, request: &Authorized<CreateContainer>) -> Result<
         metadata: request.metadata.clone(),
     };
     txn.put(key, container.encode()?);
+    let acl = Acl { public_access: request.public_access, policies: Vec::new() };
+    acl::write(txn, holder(request.account, request.name.as_str()), &acl)?;
     Ok(ContainerProperties::of(container, txn.now()))
 }
 
@@ -161,6 +169,7 @@ pub async fn delete(txn: &Txn, request: &Authorized<DeleteContainer>) -> Result<
         .admit_write(WriteRule::DATES_ONLY, LeaseUse::Delete, target, txn.now())
         .map_err(|refusal| BlobError::write(About::Container, refusal))?;
     txn.delete(keys::container(request.account, &request.name));
+    acl::write(txn, holder(request.account, request.name.as_str()), &Acl::default())?;
     txn.put(keys::sweep(container.unit), bytes::Bytes::new());
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! **Invariants.** A blob's bytes belong to its content, never to its name. The decision and the write it allows are in
 //! one transaction. Deleting a container is one row and one sweep, however much is inside.
 
+pub mod acl;
 pub mod block_blob;
 pub mod container;
 pub mod errors;

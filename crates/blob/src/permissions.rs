@@ -9,6 +9,7 @@ pub(crate) const CREATE_CONTAINER: Rule =
 pub(crate) const GET_CONTAINER_PROPERTIES: Rule =
     Rule::new(Action::Read, Permissions::READ).account_only().public(PublicAccess::Container);
 pub(crate) const DELETE_CONTAINER: Rule = Rule::new(Action::Delete, Permissions::DELETE).account_only();
+pub(crate) const CONTAINER_ACL: Rule = Rule::new(Action::Manage, Permissions::NONE);
 pub(crate) const LIST_BLOBS: Rule = Rule::new(Action::Read, Permissions::LIST).public(PublicAccess::Container);
 pub(crate) const READ_BLOB: Rule = Rule::new(Action::Read, Permissions::READ).public(PublicAccess::Blob);
 pub(crate) const PUT_BLOB: Rule = Rule::new(Action::Write, Permissions::WRITE.or(Permissions::CREATE));

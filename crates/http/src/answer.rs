@@ -1,199 +1,289 @@
 //! From one request of the wire to one answer: parse, call the service, add what every answer carries, write down what
-//! happened.
+//! happened. The same for every version of HTTP.
 //!
 //! Invariant: every request is observed exactly once, also when the client goes away in the middle.
 
 use std::{
     net::SocketAddr,
-    pin::Pin,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
-use http_body::{Body as _, Frame, SizeHint};
-use hyper::body::Incoming;
+use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::Instant;
-use types::{ErrorCode, Timestamp};
+use types::{ErrorCode, ServiceVersion, Switch, Timestamp};
 
 use crate::{
-    Body, Host, Outcome, Record, Request, RequestId, Response, ResponseBody, Service, ServiceError, StreamError,
-    Target, body, dates, headers, limits, panics::Caught, request, response::Kind,
+    Body, Headers, Host, Load, Outcome, Record, Request, RequestId, Response, ResponseBody, Service, ServiceError,
+    StreamError, Target,
+    body::BodyError,
+    headers,
+    limits::{self, Limits},
+    panics::Caught,
+    request,
+    response::Kind,
+    target::RawTarget,
 };
 
 /// The operation of a request that ended before it was known.
 const UNKNOWN: &str = "Unknown";
 /// What the log says of a request whose client went away before the answer; never sent.
 const CLIENT_CLOSED: u16 = 499;
-const SERVER: HeaderValue = HeaderValue::from_static(concat!("Lazuli/", env!("CARGO_PKG_VERSION")));
+const SERVER: &str = concat!("Lazuli/", env!("CARGO_PKG_VERSION"));
 
 /// A service with its surroundings: what all connections of a listener share.
 pub(crate) struct Front {
     pub(crate) service: Arc<dyn Service>,
     pub(crate) host: Arc<dyn Host>,
-    pub(crate) body_timeout: Duration,
+    pub(crate) load: Arc<Load>,
+    pub(crate) limits: Limits,
 }
 
 /// The connection that a request came on.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) struct Origin {
     pub(crate) peer: SocketAddr,
     pub(crate) secure: bool,
-    /// Set when a body was not read to its end.
-    pub(crate) left_unread: Arc<AtomicBool>,
 }
 
-/// Answers one request.
-pub(crate) async fn answer(front: Arc<Front>, origin: Origin, wire: http::Request<Incoming>) -> http::Response<Answer> {
-    let (parts, incoming) = wire.into_parts();
+/// A request as it came.
+pub(crate) struct Incoming {
+    pub(crate) method: Method,
+    pub(crate) target: String,
+    pub(crate) headers: Headers,
+    pub(crate) body: Body,
+}
+
+/// Answers one request. `progress` changes when something of its body arrives.
+pub(crate) async fn answer(
+    front: &Arc<Front>,
+    origin: &Origin,
+    incoming: Incoming,
+    progress: impl Fn() -> u64,
+) -> Ready {
+    let Incoming { method, target, headers, body } = incoming;
     let received_at = front.host.now();
-    let request_id = front.host.request_id();
-    let mut watch = Watch::begin(Arc::clone(&front), request_id, &parts, incoming.size_hint().exact());
-    let echo = Echo::of(&parts.headers);
-    let head = parts.method == Method::HEAD;
-    let body = Body::new(incoming, front.body_timeout, Arc::clone(&origin.left_unread));
-    let outcome = match parse(parts, &origin, request_id, received_at, body) {
+    let common = Common::of(front.host.request_id(), received_at, &headers);
+    let within = front.load.begin(front.limits.requests);
+    let watch = Watch::begin(front, common.request_id, &method, target, body.declared_length());
+    let bare = method == Method::HEAD;
+    let whole = Whole { origin: *origin, request_id: common.request_id, received_at };
+    let parsed = if within { whole.parse(front, method, &watch.raw_target, headers, body) } else { Err(overloaded()) };
+    let outcome = match parsed {
         Err(error) => Outcome::new(UNKNOWN, Err(error)),
-        Ok(request) => match Caught(front.service.call(request)).await {
-            Ok(outcome) => outcome,
-            Err(panic) => {
-                tracing::error!(%request_id, panic, "a handler panicked");
-                Outcome::new("Panic", Err(ServiceError::internal()))
-            }
+        Ok(Parsed::EveryResource) => Outcome::new("Options", Ok(Response::new(StatusCode::OK))),
+        Ok(Parsed::Request(request)) => call(front, *request, progress).await,
+    };
+    ready(outcome, bare, common, watch)
+}
+
+/// The answer to what is not even a request.
+pub(crate) fn refuse(
+    front: &Arc<Front>,
+    method: &Method,
+    target: String,
+    headers: &Headers,
+    error: ServiceError,
+) -> Ready {
+    let common = Common::of(front.host.request_id(), front.host.now(), headers);
+    front.load.begin(usize::MAX);
+    let watch = Watch::begin(front, common.request_id, method, target, None);
+    ready(Outcome::new(UNKNOWN, Err(error)), *method == Method::HEAD, common, watch)
+}
+
+async fn call(front: &Arc<Front>, request: Request, progress: impl Fn() -> u64) -> Outcome {
+    let request_id = request.request_id;
+    let timeout = match request.timeout(front.service.longest_timeout()) {
+        Ok(timeout) => timeout,
+        Err(error) => return Outcome::new(UNKNOWN, Err(error)),
+    };
+    let mut called = Caught(front.service.call(request));
+    let outcome = match timeout {
+        None => called.await,
+        Some(timeout) => match within(timeout, &mut called, progress).await {
+            Some(outcome) => outcome,
+            None => return Outcome::new("TimedOut", Err(BodyError::TimedOut(timeout).into())),
         },
     };
-    watch.operation = outcome.operation;
-    watch.error_code = outcome.response.error().map(|error| error.code);
-    watch.status = outcome.response.status;
-    finish(outcome.response, head, request_id, front.host.now(), echo, watch)
-}
-
-fn parse(
-    parts: Parts,
-    origin: &Origin,
-    request_id: RequestId,
-    received_at: Timestamp,
-    body: Body,
-) -> Result<Request, ServiceError> {
-    headers::check_size(&parts.headers)?;
-    let target = Target::parse(parts.uri.path(), parts.uri.query().unwrap_or_default())?;
-    let version = request::version(&parts.headers)?;
-    if body.declared_length().is_some_and(|length| length > limits::BODY_MAX_BYTES) {
-        return Err(body::BodyError::TooLong { limit: limits::BODY_MAX_BYTES }.into());
-    }
-    let Parts { method, headers, .. } = parts;
-    Ok(Request {
-        method,
-        target,
-        version,
-        headers,
-        peer: origin.peer,
-        request_id,
-        received_at,
-        body,
-        secure: origin.secure,
+    outcome.unwrap_or_else(|panic| {
+        tracing::error!(%request_id, panic, "a handler panicked");
+        Outcome::new("Panic", Err(ServiceError::internal()))
     })
 }
 
-/// What the answer repeats of the request.
-struct Echo {
-    client_request_id: Option<HeaderValue>,
-    version: Option<HeaderValue>,
-}
-
-impl Echo {
-    fn of(headers: &HeaderMap) -> Self {
-        let version = matches!(request::version(headers), Ok(Some(_)));
-        Self {
-            client_request_id: request::client_request_id(headers).cloned(),
-            version: headers.get(headers::X_MS_VERSION).filter(|_| version).cloned(),
+/// Waits so long, counted from the last piece of the body: a slow upload is the client's time, not ours.
+async fn within<T>(
+    timeout: Duration,
+    called: &mut (impl Future<Output = T> + Unpin),
+    progress: impl Fn() -> u64,
+) -> Option<T> {
+    loop {
+        let before = progress();
+        match tokio::time::timeout(timeout, &mut *called).await {
+            Ok(outcome) => return Some(outcome),
+            Err(_) if progress() == before => return None,
+            Err(_) => {}
         }
     }
 }
 
-fn finish(
-    response: Response,
-    head: bool,
+fn overloaded() -> ServiceError {
+    ServiceError::busy("The server is currently unable to receive requests. Please retry your request.")
+        .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
+}
+
+/// What is known of a request beside its own bytes.
+struct Whole {
+    origin: Origin,
     request_id: RequestId,
-    now: Timestamp,
-    echo: Echo,
+    received_at: Timestamp,
+}
+
+enum Parsed {
+    Request(Box<Request>),
+    /// `OPTIONS *`.
+    EveryResource,
+}
+
+impl Whole {
+    fn parse(
+        self,
+        front: &Front,
+        method: Method,
+        target: &str,
+        headers: Headers,
+        body: Body,
+    ) -> Result<Parsed, ServiceError> {
+        let raw = match RawTarget::split(target)? {
+            RawTarget::Everything if method == Method::OPTIONS => return Ok(Parsed::EveryResource),
+            raw => raw,
+        };
+        let host = headers::text(&headers, &header::HOST)?.unwrap_or_default();
+        let target = Target::at(raw, host, front.service.name(), front.host.domains())?;
+        let version = request::version(&headers)?;
+        if target.secondary && !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS) {
+            let message = "Write operations are not allowed at the secondary location.";
+            return Err(ServiceError::new(ErrorCode::InsufficientAccountPermissions, message));
+        }
+        if body.declared_length().is_some_and(|length| length > limits::BODY_MAX_BYTES) {
+            return Err(BodyError::TooLong { limit: limits::BODY_MAX_BYTES }.into());
+        }
+        let Self { origin, request_id, received_at } = self;
+        let (peer, secure) = (origin.peer, origin.secure);
+        let request = Request { method, target, version, headers, peer, request_id, received_at, body, secure };
+        Ok(Parsed::Request(Box::new(request)))
+    }
+}
+
+/// What every answer carries.
+pub(crate) struct Common {
+    request_id: RequestId,
+    pub(crate) now: Timestamp,
+    client_request_id: Option<Box<[u8]>>,
+    /// The version as sent, when it is one, and what it means.
+    version: Option<([u8; 10], ServiceVersion)>,
+}
+
+impl Common {
+    fn of(request_id: RequestId, now: Timestamp, sent: &Headers) -> Self {
+        let text = sent.get(headers::X_MS_VERSION).and_then(|version| version.as_bytes().try_into().ok());
+        let version = request::version(sent).ok().flatten();
+        Self {
+            request_id,
+            now,
+            client_request_id: request::client_request_id(sent).map(Into::into),
+            version: text.zip(version),
+        }
+    }
+
+    /// Each of them, but for the date.
+    pub(crate) fn each(&self, mut add: impl FnMut(&str, &[u8])) {
+        add("x-ms-request-id", &self.request_id.text());
+        add("server", SERVER.as_bytes());
+        if let Some((version, _)) = &self.version {
+            add("x-ms-version", version);
+        }
+        if let Some(id) = &self.client_request_id {
+            add("x-ms-client-request-id", id);
+        }
+    }
+}
+
+/// An answer that is ready to be sent, with the record of its request.
+pub(crate) struct Ready {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: Headers,
+    pub(crate) body: ResponseBody,
+    /// The answer to HEAD: the headers are all of it.
+    pub(crate) bare: bool,
+    pub(crate) common: Common,
     watch: Watch,
-) -> http::Response<Answer> {
-    let Response { status, headers: mut map, mut body } = response;
+}
+
+fn ready(outcome: Outcome, bare: bool, mut common: Common, mut watch: Watch) -> Ready {
+    watch.operation = outcome.operation;
+    watch.error_code = outcome.response.error().map(|error| error.code);
+    watch.status = outcome.response.status;
+    // The time of the answer, which may be long after that of the request.
+    common.now = watch.front.host.now();
+    let Response { status, mut headers, mut body, error_format } = outcome.response;
     if let Kind::Error(error) = &body.0 {
-        map.insert(headers::X_MS_ERROR_CODE, HeaderValue::from_static(error.code.as_str()));
-        let bare = head || status == StatusCode::NOT_MODIFIED;
-        let document = (!bare).then(|| error.to_xml(request_id, now));
-        body = match document {
-            Some(document) => {
-                map.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
-                ResponseBody::bytes(document)
-            }
-            None => ResponseBody::empty(),
+        headers.insert(headers::X_MS_ERROR_CODE, error.code.as_str());
+        let format = error_format.unwrap_or_else(|| watch.front.service.error_format());
+        body = if bare || status == StatusCode::NOT_MODIFIED {
+            ResponseBody::empty()
+        } else {
+            let (kind, document) = format.write(error, common.request_id, common.now);
+            headers.insert(header::CONTENT_TYPE, kind);
+            ResponseBody::bytes(document)
         };
     }
-    let texts = [(headers::X_MS_REQUEST_ID, request_id.to_string()), (header::DATE, dates::rfc1123(now))];
-    for (name, text) in texts {
-        if let Ok(value) = HeaderValue::try_from(text) {
-            map.insert(name, value);
+    let mut version = common.version.map(|(_, version)| version);
+    if let Some(own) = headers.get(headers::X_MS_VERSION).and_then(|own| own.to_str().ok()) {
+        version = ServiceVersion::parse(own);
+        common.version = None;
+    }
+    if version.is_some_and(|version| !version.has(Switch::QuotedETags)) {
+        unquote(&mut headers);
+    }
+    Ready { status, headers, body, bare, common, watch }
+}
+
+/// Old clients know ETags without their quotes.
+fn unquote(headers: &mut Headers) {
+    let bare = headers.get(header::ETAG).and_then(|etag| etag.as_bytes().strip_prefix(b"\"")?.strip_suffix(b"\""));
+    if let Some(bare) = bare.map(<[u8]>::to_vec) {
+        headers.insert(header::ETAG, bare);
+    }
+}
+
+impl Ready {
+    /// The next piece of the body.
+    pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamError>>> {
+        let piece = self.body.poll_next(cx);
+        if let Poll::Ready(Some(Err(error))) = &piece {
+            tracing::warn!(request_id = %self.watch.request_id, %error, "an answer was broken off");
         }
-    }
-    map.insert(header::SERVER, SERVER);
-    if let Some(version) = echo.version {
-        map.entry(headers::X_MS_VERSION).or_insert(version);
-    }
-    if let Some(id) = echo.client_request_id {
-        map.insert(headers::X_MS_CLIENT_REQUEST_ID, id);
-    }
-    let mut answer = http::Response::new(Answer { broken: false, bare: head, body, watch });
-    *answer.status_mut() = status;
-    *answer.headers_mut() = map;
-    answer
-}
-
-/// The body of an answer on its way, with the record of its request.
-pub(crate) struct Answer {
-    body: ResponseBody,
-    broken: bool,
-    /// The headers are the whole answer.
-    bare: bool,
-    watch: Watch,
-}
-
-impl http_body::Body for Answer {
-    type Data = Bytes;
-    type Error = StreamError;
-
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
-        let this = self.get_mut();
-        this.body.poll_next(cx).map(|next| match next {
-            None => None,
-            Some(Ok(bytes)) => {
-                this.watch.bytes_out += u64::try_from(bytes.len()).unwrap_or_default();
-                Some(Ok(Frame::data(bytes)))
-            }
-            Some(Err(error)) => {
-                this.broken = true;
-                tracing::warn!(request_id = %this.watch.request_id, %error, "an answer was broken off");
-                Some(Err(error))
-            }
-        })
+        piece
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.body.remaining() == Some(0)
+    /// A piece has left.
+    pub(crate) fn sent(&mut self, piece: &Bytes) {
+        self.watch.bytes_out += u64::try_from(piece.len()).unwrap_or_default();
     }
 
-    fn size_hint(&self) -> SizeHint {
-        self.body.remaining().map_or_else(SizeHint::default, SizeHint::with_exact)
+    /// All of it has left.
+    pub(crate) const fn complete(&mut self) {
+        self.watch.complete = true;
     }
-}
 
-impl Drop for Answer {
-    fn drop(&mut self) {
-        self.watch.complete = self.bare || (!self.broken && self.body.remaining() == Some(0));
+    /// Becomes the answer to a request whose content could not be read. Only before anything was sent.
+    pub(crate) fn give_up(self) -> Self {
+        let Self { bare, common, watch, .. } = self;
+        let operation = watch.operation;
+        ready(Outcome::new(operation, Err(ServiceError::internal())), bare, common, watch)
     }
 }
 
@@ -213,13 +303,19 @@ struct Watch {
 }
 
 impl Watch {
-    fn begin(front: Arc<Front>, request_id: RequestId, parts: &Parts, bytes_in: Option<u64>) -> Self {
+    fn begin(
+        front: &Arc<Front>,
+        request_id: RequestId,
+        method: &Method,
+        raw_target: String,
+        bytes_in: Option<u64>,
+    ) -> Self {
         Self {
-            front,
+            front: Arc::clone(front),
             request_id,
             begun: Instant::now(),
-            method: parts.method.clone(),
-            raw_target: parts.uri.path_and_query().map(|target| target.as_str().to_owned()).unwrap_or_default(),
+            method: method.clone(),
+            raw_target,
             operation: UNKNOWN,
             status: StatusCode::from_u16(CLIENT_CLOSED).unwrap_or(StatusCode::BAD_REQUEST),
             error_code: None,
@@ -244,6 +340,7 @@ impl Drop for Watch {
             (self.bytes_in, self.bytes_out),
             self.complete,
         );
+        self.front.load.end();
         self.front.host.observe(&record);
     }
 }

@@ -3,15 +3,13 @@
 //! The CRC is CRC-64/NVME; the bytes stand in the header little-endian, in Base64.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
 use crc_fast::{CrcAlgorithm, Digest};
-use http::{HeaderMap, HeaderName};
-use md5::{Digest as _, Md5};
+use http::HeaderName;
 use types::ErrorCode;
 
-use crate::{ServiceError, headers};
-
-/// An MD5 digest.
-pub type Md5Bytes = [u8; 16];
+pub use crate::md5::Md5Bytes;
+use crate::{Headers, ServiceError, headers, md5::BodyMd5};
 
 /// The checksums that a request declares for its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +25,7 @@ impl Declared {
     ///
     /// # Errors
     /// One is not the Base64 of its length, or both are there.
-    pub fn from_headers(headers: &HeaderMap) -> Result<Self, ServiceError> {
+    pub fn from_headers(headers: &Headers) -> Result<Self, ServiceError> {
         let md5 = match headers::text(headers, &headers::CONTENT_MD5)? {
             Some(text) => Some(parse_md5(&headers::CONTENT_MD5, text)?),
             None => None,
@@ -84,7 +82,7 @@ pub struct Computed {
 /// Digests of a stream, as many as are wanted.
 #[derive(Default)]
 pub struct Checksums {
-    md5: Option<Md5>,
+    md5: Option<BodyMd5>,
     crc64: Option<Digest>,
 }
 
@@ -92,23 +90,25 @@ impl Checksums {
     /// The digests that are wanted.
     #[must_use]
     pub fn new(md5: bool, crc64: bool) -> Self {
-        Self { md5: md5.then(Md5::new), crc64: crc64.then(|| Digest::new(CrcAlgorithm::Crc64Nvme)) }
+        Self { md5: md5.then(BodyMd5::default), crc64: crc64.then(|| Digest::new(CrcAlgorithm::Crc64Nvme)) }
     }
 
-    /// Takes the next bytes.
-    pub fn update(&mut self, bytes: &[u8]) {
-        if let Some(md5) = &mut self.md5 {
-            md5.update(bytes);
-        }
+    /// Takes the next bytes. By value, because half of them would be a wrong digest.
+    #[must_use]
+    pub async fn take(mut self, bytes: Bytes) -> Self {
         if let Some(crc64) = &mut self.crc64 {
-            crc64.update(bytes);
+            crc64.update(&bytes);
         }
+        if let Some(md5) = self.md5 {
+            self.md5 = Some(md5.take(bytes).await);
+        }
+        self
     }
 
     /// The digests of everything taken.
     #[must_use]
     pub fn finish(self) -> Computed {
-        Computed { md5: self.md5.map(|md5| md5.finalize().into()), crc64: self.crc64.map(|crc64| crc64.finalize()) }
+        Computed { md5: self.md5.map(BodyMd5::finish), crc64: self.crc64.map(|crc64| crc64.finalize()) }
     }
 }
 
@@ -151,15 +151,13 @@ pub fn format_crc64(crc64: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
-    #[test]
-    fn known_digests() {
+    #[tokio::test]
+    async fn known_digests() {
         let mut checksums = Checksums::new(true, true);
-        checksums.update(b"1234");
-        checksums.update(b"56789");
+        checksums = checksums.take(Bytes::from_static(b"1234")).await;
+        checksums = checksums.take(Bytes::from_static(b"56789")).await;
         let found = checksums.finish();
         assert_eq!(found.crc64, Some(0xAE8B_1486_0A79_9888)); // the check value of CRC-64/NVME
         assert_eq!(format_md5(&found.md5.unwrap()), "JfnnlDI7RTiF9RgfG2JNCw==");
@@ -167,10 +165,10 @@ mod tests {
         assert_eq!(Checksums::default().finish(), Computed::default());
     }
 
-    #[test]
-    fn declared_checksums_are_compared() {
+    #[tokio::test]
+    async fn declared_checksums_are_compared() {
         let mut checksums = Checksums::new(true, true);
-        checksums.update(b"123456789");
+        checksums = checksums.take(Bytes::from_static(b"123456789")).await;
         let found = checksums.finish();
         let table = [
             (None, None, Ok(())),
@@ -184,10 +182,10 @@ mod tests {
             (Some("JfnnlDI7RTiF9RgfG2JNCw=="), Some("iJh5CoYUi64="), Err(ErrorCode::BothCrc64AndMd5HeaderPresent)),
         ];
         for (md5, crc64, expected) in table {
-            let mut headers = HeaderMap::new();
+            let mut headers = Headers::new();
             for (name, value) in [(headers::CONTENT_MD5, md5), (headers::X_MS_CONTENT_CRC64, crc64)] {
                 if let Some(value) = value {
-                    headers.insert(name, HeaderValue::from_static(value));
+                    headers.insert(name, value);
                 }
             }
             let outcome = Declared::from_headers(&headers).and_then(|declared| declared.verify(&found));

@@ -1,12 +1,11 @@
 //! A failure as the client sees it: status, code, message, details. Which failure it is, is decided elsewhere; here is
 //! how it looks.
 
-use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
 use store::StoreError;
-use types::{ErrorCode, Timestamp};
+use types::ErrorCode;
 
-use crate::{BodyError, RequestId, dates, xml::XmlWriter};
+use crate::{BodyError, checksum};
 
 /// A failure of a request.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -158,20 +157,6 @@ impl ServiceError {
     pub fn busy(message: &str) -> Self {
         Self::new(ErrorCode::ServerBusy, message)
     }
-
-    /// The XML body.
-    pub(crate) fn to_xml(&self, request_id: RequestId, now: Timestamp) -> Bytes {
-        let mut xml = XmlWriter::document();
-        xml.open("Error");
-        xml.element("Code", self.code.as_str());
-        let time = dates::iso8601(now);
-        xml.element("Message", &format!("{}\nRequestId:{request_id}\nTime:{time}", self.message));
-        for (name, value) in &self.details {
-            xml.element(name, value);
-        }
-        xml.close("Error");
-        xml.finish()
-    }
 }
 
 impl From<StoreError> for ServiceError {
@@ -188,9 +173,18 @@ impl From<BodyError> for ServiceError {
                 ErrorCode::OperationTimedOut,
                 "The operation could not be completed within the permitted time.",
             ),
-            BodyError::CutOff { .. } | BodyError::Io(_) => {
+            BodyError::CutOff | BodyError::Io(_) => {
                 Self::new(ErrorCode::InvalidInput, "The request body ended before its declared length.")
             }
+            BodyError::Malformed(reason) => {
+                Self::new(ErrorCode::InvalidInput, "The request body is malformed.").with_detail("Reason", reason)
+            }
+            BodyError::Crc64 { declared, found } => Self::new(
+                ErrorCode::Crc64Mismatch,
+                "The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.",
+            )
+            .with_detail("UserSpecifiedCrc64", checksum::format_crc64(declared))
+            .with_detail("ServerCalculatedCrc64", checksum::format_crc64(found)),
         }
     }
 }
@@ -198,17 +192,6 @@ impl From<BodyError> for ServiceError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_body_names_code_message_and_details() {
-        let error = ServiceError::invalid_header("x-ms-version", "<new>");
-        let xml = error.to_xml(RequestId::new(1), Timestamp::from_seconds(1));
-        expect_test::expect![[r#"
-            <?xml version="1.0" encoding="utf-8"?><Error><Code>InvalidHeaderValue</Code><Message>The value for one of the HTTP headers is not in the correct format.
-            RequestId:00000000-0000-0000-0000-000000000001
-            Time:1970-01-01T00:00:01.0000000Z</Message><HeaderName>x-ms-version</HeaderName><HeaderValue>&lt;new&gt;</HeaderValue></Error>"#]]
-        .assert_eq(std::str::from_utf8(&xml).unwrap());
-    }
 
     #[test]
     fn failures_of_the_store_are_500_or_503() {

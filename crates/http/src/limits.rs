@@ -16,10 +16,16 @@ pub const QUERY_PARAMETERS_MAX: usize = 128;
 pub const HEADERS_MAX: usize = 256;
 /// Most bytes of all header lines together.
 pub const HEADERS_MAX_BYTES: usize = 64 * 1024;
-/// Most bytes that a connection buffers, so the hard end of a request's head.
-pub const CONNECTION_BUFFER_BYTES: usize = 256 * 1024;
+/// Most bytes of a request's head: the target, the headers, and the words around them.
+pub const HEAD_MAX_BYTES: usize = PATH_MAX_BYTES + QUERY_MAX_BYTES + HEADERS_MAX_BYTES + 1024;
+/// Longest body that is read over when nobody wants it, so that the connection can be kept.
+pub const DRAIN_MAX_BYTES: u64 = 256 * 1024;
+/// Most streams at once on a connection with HTTP/2.
+pub const STREAMS_MAX: u32 = 128;
 /// Largest body of any operation: that of Put Blob.
 pub const BODY_MAX_BYTES: u64 = PUT_BLOB_MAX_BYTES;
+/// Most bytes of a batch, in Blob and in Table.
+pub const BATCH_MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Most bytes of an XML document: a block list of 50,000 ids of 64 bytes.
 pub const XML_MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Most elements of an XML document.
@@ -32,8 +38,10 @@ const _: () = assert!(BODY_MAX_BYTES >= BLOCK_MAX_BYTES && BODY_MAX_BYTES >= APP
 /// What a listener allows its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once; further ones wait in the listener's queue.
+    /// Connections at once; further ones are answered 503 and closed.
     pub connections: usize,
+    /// Requests in work at once, of all connections of a service; further ones are answered 503.
+    pub requests: usize,
     /// Time for the head of a request, and the longest a kept connection stays idle.
     pub head_timeout: Duration,
     /// Longest wait for the next piece of a body.
@@ -50,6 +58,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            requests: 4096,
             head_timeout: Duration::from_secs(60),
             body_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(120),

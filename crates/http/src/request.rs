@@ -1,11 +1,11 @@
 //! One parsed request, before anybody knows who sent it or what it means.
 
-use std::{fmt, net::SocketAddr};
+use std::{fmt, net::SocketAddr, time::Duration};
 
-use http::{HeaderMap, HeaderName, Method};
+use http::{HeaderName, Method};
 use types::{ServiceVersion, Timestamp, limits::CLIENT_REQUEST_ID_MAX};
 
-use crate::{Body, ServiceError, Target, headers};
+use crate::{Body, Headers, ServiceError, Target, headers};
 
 /// The id of a request, written as a GUID. Fresh for each request; the host draws it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,21 +17,28 @@ impl RequestId {
     pub const fn new(bits: u128) -> Self {
         Self(bits)
     }
+
+    /// `01234567-89ab-cdef-0123-456789abcdef`.
+    #[must_use]
+    pub fn text(self) -> [u8; 36] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [b'-'; 36];
+        let mut bits = self.0;
+        // From the last digit to the first, around the dashes.
+        for (place, letter) in text.iter_mut().enumerate().rev() {
+            if !matches!(place, 8 | 13 | 18 | 23) {
+                let digit = usize::try_from(bits & 0xf).unwrap_or_default();
+                *letter = DIGITS.get(digit).copied().unwrap_or_default();
+                bits >>= 4;
+            }
+        }
+        text
+    }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.0;
-        let part = |shift: u32, digits: u32| (bits >> shift) & ((1 << (4 * digits)) - 1);
-        write!(
-            f,
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            part(96, 8),
-            part(80, 4),
-            part(64, 4),
-            part(48, 4),
-            part(0, 12)
-        )
+        f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
@@ -51,7 +58,7 @@ pub struct Request {
     /// `x-ms-version`, well-formed; `None` when it was not sent. What a request means without one is the service's rule.
     pub version: Option<ServiceVersion>,
     /// All headers as sent.
-    pub headers: HeaderMap,
+    pub headers: Headers,
     /// The other end of the connection.
     pub peer: SocketAddr,
     /// The id that the answer and the log carry.
@@ -72,10 +79,25 @@ impl Request {
     pub fn header(&self, name: &HeaderName) -> Result<Option<&str>, ServiceError> {
         headers::text(&self.headers, name)
     }
+
+    /// The `timeout` that was asked for, at most the longest there is.
+    ///
+    /// # Errors
+    /// It is no whole number of seconds from 1 on.
+    pub(crate) fn timeout(&self, longest: Duration) -> Result<Option<Duration>, ServiceError> {
+        let Some(text) = self.target.query.get("timeout") else { return Ok(None) };
+        let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        match text.parse::<u64>() {
+            Ok(0) => Err(ServiceError::invalid_query("timeout", text, "it is not at least one second")),
+            Ok(seconds) if all_digits => Ok(Some(Duration::from_secs(seconds).min(longest))),
+            Err(_) if all_digits => Ok(Some(longest)),
+            _ => Err(ServiceError::invalid_query("timeout", text, "it is not a whole number of seconds")),
+        }
+    }
 }
 
 /// The version that was asked for.
-pub(crate) fn version(headers: &HeaderMap) -> Result<Option<ServiceVersion>, ServiceError> {
+pub(crate) fn version(headers: &Headers) -> Result<Option<ServiceVersion>, ServiceError> {
     let Some(text) = headers::text(headers, &headers::X_MS_VERSION)? else { return Ok(None) };
     match ServiceVersion::parse(text) {
         Some(version) if version >= ServiceVersion::OLDEST => Ok(Some(version)),
@@ -84,16 +106,14 @@ pub(crate) fn version(headers: &HeaderMap) -> Result<Option<ServiceVersion>, Ser
 }
 
 /// The client's own id, when it is one that is echoed.
-pub(crate) fn client_request_id(headers: &HeaderMap) -> Option<&http::HeaderValue> {
-    let value = headers.get(headers::X_MS_CLIENT_REQUEST_ID)?;
-    let visible = value.as_bytes().iter().all(|byte| (b' '..=b'~').contains(byte));
+pub(crate) fn client_request_id(headers: &Headers) -> Option<&[u8]> {
+    let value = headers.get(headers::X_MS_CLIENT_REQUEST_ID)?.as_bytes();
+    let visible = value.iter().all(|byte| (b' '..=b'~').contains(byte));
     (value.len() <= CLIENT_REQUEST_ID_MAX && visible).then_some(value)
 }
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[test]
@@ -113,10 +133,7 @@ mod tests {
             (Some(""), None),
         ];
         for (sent, expected) in table {
-            let mut headers = HeaderMap::new();
-            if let Some(sent) = sent {
-                headers.insert(headers::X_MS_VERSION, HeaderValue::from_static(sent));
-            }
+            let headers: Headers = sent.map(|sent| (headers::X_MS_VERSION, sent)).into_iter().collect();
             assert_eq!(version(&headers).ok(), expected, "{sent:?}");
         }
     }
@@ -125,8 +142,7 @@ mod tests {
     fn only_short_visible_client_ids_are_echoed() {
         let long = "x".repeat(CLIENT_REQUEST_ID_MAX + 1);
         for (sent, echoed) in [("abc-1", true), (&long[1..], true), (&long, false), ("t\tab", false), ("ä", false)] {
-            let mut headers = HeaderMap::new();
-            headers.insert(headers::X_MS_CLIENT_REQUEST_ID, HeaderValue::from_bytes(sent.as_bytes()).unwrap());
+            let headers: Headers = [(headers::X_MS_CLIENT_REQUEST_ID, sent)].into_iter().collect();
             assert_eq!(client_request_id(&headers).is_some(), echoed, "{sent}");
         }
     }

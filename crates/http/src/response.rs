@@ -7,46 +7,53 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderValue, StatusCode, header};
 
-use crate::ServiceError;
+use crate::{ErrorFormat, Headers, ServiceError, structured::Encoder};
 
 /// An answer under construction.
 #[derive(Debug)]
 pub struct Response {
     pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Headers,
     pub(crate) body: ResponseBody,
+    /// Of a failure, when it is not the service's usual one.
+    pub(crate) error_format: Option<ErrorFormat>,
 }
 
 impl Response {
     /// An answer without a body.
     #[must_use]
     pub fn new(status: StatusCode) -> Self {
-        Self { status, headers: HeaderMap::with_capacity(24), body: ResponseBody(Kind::Empty) }
+        Self { status, headers: Headers::with_room(), body: ResponseBody(Kind::Empty), error_format: None }
     }
 
-    /// Sets a header whose value is known to be one.
+    /// Sets a header whose value is known to be one. The case of the name is kept.
     #[must_use]
-    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub fn header(mut self, name: impl AsRef<str>, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
     /// Sets a header to a text. A text that no header can carry leaves it out: stored values were checked when they came.
     #[must_use]
-    pub fn text_header(mut self, name: HeaderName, value: &str) -> Self {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            self.headers.insert(name, value);
-        }
+    pub fn text_header(mut self, name: impl AsRef<str>, value: &str) -> Self {
+        self.headers.insert(name, value);
         self
     }
 
     /// Sets a header to a number.
     #[must_use]
-    pub fn number_header(mut self, name: HeaderName, value: u64) -> Self {
-        self.headers.insert(name, HeaderValue::from(value));
+    pub fn number_header(mut self, name: impl AsRef<str>, value: u64) -> Self {
+        self.headers.insert(name, value.to_string());
+        self
+    }
+
+    /// Says how the failure that this answer is looks, when that is not the service's usual way.
+    #[must_use]
+    pub const fn with_error_format(mut self, format: ErrorFormat) -> Self {
+        self.error_format = Some(format);
         self
     }
 
@@ -58,6 +65,13 @@ impl Response {
         self
     }
 
+    /// Sets the body; its type is a header that was set before.
+    #[must_use]
+    pub fn content(mut self, body: ResponseBody) -> Self {
+        self.body = body;
+        self
+    }
+
     /// Sets the body to an XML document.
     #[must_use]
     pub fn xml(self, document: Bytes) -> Self {
@@ -65,13 +79,13 @@ impl Response {
     }
 
     /// The headers, for what the builder does not do.
-    pub const fn headers_mut(&mut self) -> &mut HeaderMap {
+    pub const fn headers_mut(&mut self) -> &mut Headers {
         &mut self.headers
     }
 
     /// The headers.
     #[must_use]
-    pub const fn headers(&self) -> &HeaderMap {
+    pub const fn headers(&self) -> &Headers {
         &self.headers
     }
 
@@ -94,8 +108,8 @@ impl Response {
 /// A failure as an answer. Its body is written when the id and the time are added, so nobody can forget them.
 impl From<ServiceError> for Response {
     fn from(error: ServiceError) -> Self {
-        let headers = error.headers.iter().cloned().collect();
-        Self { status: error.status, headers, body: ResponseBody(Kind::Error(Box::new(error))) }
+        let headers = error.headers.iter().map(|(name, value)| (name, value)).collect();
+        Self { status: error.status, headers, body: ResponseBody(Kind::Error(Box::new(error))), error_format: None }
     }
 }
 
@@ -116,8 +130,13 @@ pub struct ResponseBody(pub(crate) Kind);
 pub(crate) enum Kind {
     Empty,
     Bytes(Bytes),
-    Stream { producer: Pin<Box<dyn Produce>>, remaining: Option<u64> },
+    Stream {
+        producer: Pin<Box<dyn Produce>>,
+        remaining: Option<u64>,
+    },
     Error(Box<ServiceError>),
+    /// It was to be produced and could not be.
+    Broken,
 }
 
 impl ResponseBody {
@@ -155,18 +174,40 @@ impl ResponseBody {
         Self(Kind::Stream { producer: Unfold::start(state, step), remaining: None })
     }
 
+    /// The same content as a structured message, and the message's length. Content without a known length stays as it is.
+    #[must_use]
+    pub fn structured(self) -> Self {
+        let Some(content_length) = self.remaining() else { return self };
+        let mut encoder = Encoder::new(content_length);
+        let length = encoder.message_length();
+        if let Kind::Bytes(bytes) = self.0 {
+            encoder.push(bytes);
+            let mut message = BytesMut::with_capacity(usize::try_from(length).unwrap_or_default());
+            while let Some(piece) = encoder.next() {
+                message.extend_from_slice(&piece);
+            }
+            return Self::bytes(message.freeze());
+        }
+        Self(Kind::Stream { producer: Box::pin(Message { content: self, encoder }), remaining: Some(length) })
+    }
+
     /// Bytes still to come, when known.
     pub(crate) fn remaining(&self) -> Option<u64> {
         match &self.0 {
-            Kind::Empty | Kind::Error(_) => Some(0),
+            Kind::Empty | Kind::Error(_) | Kind::Broken => Some(0),
             Kind::Bytes(bytes) => u64::try_from(bytes.len()).ok(),
             Kind::Stream { remaining, .. } => *remaining,
         }
     }
 
+    /// True when everything was produced, and nothing went wrong.
+    pub(crate) fn is_finished(&self) -> bool {
+        !matches!(self.0, Kind::Broken) && self.remaining() == Some(0)
+    }
+
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamError>>> {
         let (producer, remaining) = match &mut self.0 {
-            Kind::Empty | Kind::Error(_) => return Poll::Ready(None),
+            Kind::Empty | Kind::Error(_) | Kind::Broken => return Poll::Ready(None),
             Kind::Bytes(bytes) => {
                 let bytes = std::mem::take(bytes);
                 self.0 = Kind::Empty;
@@ -191,8 +232,10 @@ impl ResponseBody {
                 }
             }
         };
-        if !matches!(next, Some(Ok(_))) {
-            self.0 = Kind::Empty;
+        match &next {
+            Some(Ok(_)) => {}
+            Some(Err(_)) => self.0 = Kind::Broken,
+            None => self.0 = Kind::Empty,
         }
         Poll::Ready(next)
     }
@@ -205,6 +248,7 @@ impl fmt::Debug for ResponseBody {
             Kind::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
             Kind::Stream { remaining, .. } => write!(f, "Stream({remaining:?})"),
             Kind::Error(error) => write!(f, "Error({error})"),
+            Kind::Broken => f.write_str("Broken"),
         }
     }
 }
@@ -212,6 +256,28 @@ impl fmt::Debug for ResponseBody {
 /// Something that makes pieces.
 pub(crate) trait Produce: Send {
     fn poll_piece(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamError>>;
+}
+
+/// Content that becomes a structured message on its way.
+struct Message {
+    content: ResponseBody,
+    encoder: Encoder,
+}
+
+impl Produce for Message {
+    fn poll_piece(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamError>> {
+        let Self { content, encoder } = self.get_mut();
+        loop {
+            if let Some(piece) = encoder.next() {
+                return Poll::Ready(Ok(Some(piece)));
+            }
+            match ready!(content.poll_next(cx)) {
+                Some(Ok(piece)) => encoder.push(piece),
+                Some(Err(error)) => return Poll::Ready(Err(error)),
+                None => return Poll::Ready(Ok(None)),
+            }
+        }
+    }
 }
 
 /// A step function and the step that is under way. The future of each step takes the place of the one before, so a
@@ -294,6 +360,16 @@ mod tests {
         assert!(drain(counting(7, 3, 9)).await.is_err(), "short");
         assert!(drain(counting(5, 3, 9)).await.is_err(), "long");
         assert!(drain(counting(6, 3, 1)).await.is_err(), "failed");
+    }
+
+    #[tokio::test]
+    async fn content_becomes_a_structured_message() {
+        let at_once = drain(ResponseBody::bytes(Bytes::from_static(&[0, 0, 1, 1, 2, 2])).structured()).await.unwrap();
+        let streamed = counting(6, 3, 9).structured();
+        assert_eq!(streamed.remaining(), Some(13 + 18 + 8 + 6));
+        assert_eq!(drain(streamed).await.unwrap(), at_once);
+        assert!(drain(counting(6, 3, 1).structured()).await.is_err());
+        assert_eq!(drain(ResponseBody::empty().structured()).await.unwrap().len(), 13 + 18 + 8);
     }
 
     #[tokio::test]

@@ -1,32 +1,32 @@
-//! Connections: accept, shake hands, read requests, stop. One task a connection.
+//! Connections: accept, shake hands, find out the protocol, serve, stop. One task a connection.
 //!
 //! This is the one place of the crate that starts tasks, and the server is the one that calls it. Invariants: the number
-//! of connections is bounded; whatever a client sends or does not send, it costs at most its own connection; at
-//! shutdown requests in flight end before the listener does, for a limited time.
+//! of connections is bounded, and so is the number of those that are told so; whatever a client sends or does not send,
+//! it costs at most its own connection; at shutdown requests in flight end before the listener does, for a limited time.
 
-use std::{
-    convert::Infallible,
-    io,
-    net::SocketAddr,
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
-use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use bytes::BytesMut;
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::watch,
     task::JoinSet,
 };
 
 use crate::{
-    BoxFuture, Host, Service,
-    answer::{Front, Origin, answer},
-    limits::{self, Limits},
-    stall::Stalling,
+    BoxFuture, Host, Load, Service,
+    answer::{Front, Origin},
+    h1, h2,
+    limits::Limits,
+    rewind::Rewind,
 };
+
+/// Connections over the limit that are answered at once; the others are closed without a word.
+const REFUSALS_MAX: usize = 64;
+/// What a connection over the limit is told. A head is not waited for: it would be a place to wait in.
+const OVERLOADED: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>ServerBusy</Code><Message>The server has \
+    too many connections. Please retry your request.</Message></Error>";
 
 /// A byte stream, plain or encrypted.
 pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -36,7 +36,15 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 /// What makes a plain connection a secure one.
 pub trait Handshake: Send + Sync + 'static {
     /// Does the server's side of it.
-    fn accept(&self, stream: TcpStream) -> BoxFuture<'_, io::Result<Box<dyn Io>>>;
+    fn accept(&self, stream: TcpStream) -> BoxFuture<'_, io::Result<Secured>>;
+}
+
+/// A connection after its handshake.
+pub struct Secured {
+    /// What is said on it.
+    pub io: Box<dyn Io>,
+    /// Both sides have agreed on HTTP/2.
+    pub http2: bool,
 }
 
 /// A bound port.
@@ -84,32 +92,41 @@ pub async fn serve(
     limits: Limits,
     mut shutdown: Shutdown,
 ) {
-    let front = Arc::new(Front { service, host, body_timeout: limits.body_timeout });
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let load = host.load(service.name());
+    let front = Arc::new(Front { service, host, load: Arc::clone(&load), limits });
+    // Those that are refused are counted apart, so that refusing cannot take what serving needs.
+    let refusals = Arc::new(Load::default());
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             biased;
             () = shutdown.requested() => break,
             Some(_ended) = connections.join_next(), if !connections.is_empty() => continue,
-            accepted = accept(&listener.tcp, &places) => accepted,
+            accepted = listener.tcp.accept() => accepted,
         };
-        match accepted {
-            Ok((stream, peer, place)) => {
-                let connection = Connection { front: Arc::clone(&front), limits, shutdown: shutdown.clone(), peer };
-                let tls = listener.tls.clone();
-                connections.spawn(async move {
-                    connection.run(stream, tls).await;
-                    drop(place);
-                });
-            }
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Usually too many open files: others must end before it gets better.
                 tracing::warn!(%error, "a connection could not be accepted");
                 if shutdown.pause(Duration::from_millis(100)).await {
                     break;
                 }
+                continue;
             }
+        };
+        if let Some(place) = load.connect(limits.connections) {
+            let connection = Connection { front: Arc::clone(&front), limits, shutdown: shutdown.clone(), peer };
+            let tls = listener.tls.clone();
+            connections.spawn(async move {
+                connection.run(stream, tls).await;
+                drop(place);
+            });
+        } else if let Some(place) = refusals.connect(REFUSALS_MAX).filter(|_| listener.tls.is_none()) {
+            connections.spawn(async move {
+                refuse(stream).await;
+                drop(place);
+            });
         }
     }
     drop(listener);
@@ -119,14 +136,21 @@ pub async fn serve(
     }
 }
 
-/// A place first, then a connection: further ones wait in the kernel's queue.
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer, place))
+/// Says that it is too much, and waits a moment for the client to hear it.
+async fn refuse(mut stream: TcpStream) {
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/xml\r\n\
+         x-ms-error-code: ServerBusy\r\ncontent-length: {}\r\n\r\n{OVERLOADED}",
+        OVERLOADED.len()
+    );
+    let said = async {
+        stream.write_all(answer.as_bytes()).await?;
+        stream.shutdown().await?;
+        let mut scratch = [0; 1024];
+        while stream.read(&mut scratch).await? > 0 {}
+        Ok::<(), io::Error>(())
+    };
+    let _gone_or_not = tokio::time::timeout(Duration::from_secs(1), said).await;
 }
 
 /// One connection.
@@ -140,38 +164,51 @@ struct Connection {
 impl Connection {
     async fn run(self, stream: TcpStream, tls: Option<Arc<dyn Handshake>>) {
         let _answers_are_written_whole = stream.set_nodelay(true);
-        let Some(tls) = tls else { return self.speak(stream, false).await };
+        let Some(tls) = tls else { return self.find_out(stream).await };
         match tokio::time::timeout(self.limits.handshake_timeout, tls.accept(stream)).await {
-            Ok(Ok(stream)) => self.speak(stream, true).await,
+            Ok(Ok(Secured { io, http2 })) if http2 => self.speak_http2(io, BytesMut::new(), true).await,
+            Ok(Ok(Secured { io, .. })) => self.speak_http1(io, BytesMut::new(), true).await,
             Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "a handshake failed"),
             Err(_) => tracing::debug!(peer = %self.peer, "a handshake took too long"),
         }
     }
 
-    async fn speak(mut self, stream: impl Io + 'static, secure: bool) {
-        let left_unread = Arc::new(AtomicBool::new(false));
-        let origin = Origin { peer: self.peer, secure, left_unread: Arc::clone(&left_unread) };
-        let front = self.front;
-        let service = service_fn(move |request| {
-            let (front, origin) = (Arc::clone(&front), origin.clone());
-            async move { Ok::<_, Infallible>(answer(front, origin, request).await) }
-        });
-        let io = TokioIo::new(Stalling::new(stream, self.limits.write_timeout, left_unread));
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.head_timeout)
-            .max_headers(limits::HEADERS_MAX)
-            .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
-            .serve_connection(io, service);
-        let mut connection = std::pin::pin!(connection);
-        let ended = tokio::select! {
-            ended = connection.as_mut() => ended,
-            () = self.shutdown.requested() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
+    /// Tells the protocols apart by how the client begins. No method of HTTP/1.1 begins like the preface.
+    async fn find_out(mut self, mut stream: TcpStream) {
+        let mut buffer = BytesMut::with_capacity(8 * 1024);
+        let begins = async {
+            while buffer.len() < h2::PREFACE.len() && h2::PREFACE.starts_with(&buffer) {
+                if stream.read_buf(&mut buffer).await? == 0 {
+                    break;
+                }
             }
+            Ok::<bool, io::Error>(buffer.starts_with(h2::PREFACE))
         };
-        if let Err(error) = ended {
+        let http2 = tokio::select! {
+            begun = tokio::time::timeout(self.limits.head_timeout, begins) => begun,
+            () = self.shutdown.requested() => return,
+        };
+        match http2 {
+            Ok(Ok(true)) => self.speak_http2(stream, buffer, false).await,
+            Ok(Ok(false)) if !buffer.is_empty() => self.speak_http1(Box::new(stream), buffer, false).await,
+            Ok(Ok(false) | Err(_)) | Err(_) => {}
+        }
+    }
+
+    async fn speak_http1(self, io: Box<dyn Io>, buffer: BytesMut, secure: bool) {
+        let origin = Origin { peer: self.peer, secure };
+        let connection = h1::connection::Connection::new(self.front, origin, self.limits, self.shutdown, io, buffer);
+        if let Err(error) = connection.run().await {
+            tracing::debug!(peer = %self.peer, %error, "a connection ended early");
+        }
+    }
+
+    async fn speak_http2(self, io: impl Io + 'static, buffer: BytesMut, secure: bool) {
+        let origin = Origin { peer: self.peer, secure };
+        let io = Rewind::new(buffer.freeze(), io);
+        let served: Pin<Box<dyn Future<Output = _> + Send>> =
+            Box::pin(h2::serve(self.front, origin, self.limits, self.shutdown, io));
+        if let Err(error) = served.await {
             tracing::debug!(peer = %self.peer, %error, "a connection ended early");
         }
     }

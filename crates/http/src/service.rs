@@ -1,11 +1,11 @@
 //! The seam between plumbing and services: what a listener calls, and what it needs from its host.
 
-use std::{fmt, future::Future, pin::Pin, time::Duration};
+use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use http::{Method, StatusCode};
 use types::Timestamp;
 
-use crate::{Request, RequestId, Response, ServiceError};
+use crate::{ErrorFormat, Load, Request, RequestId, Response, ServiceError};
 
 /// A boxed future that can cross threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -15,8 +15,19 @@ pub trait Service: Send + Sync + 'static {
     /// Its name in logs and metrics: `blob`.
     fn name(&self) -> &'static str;
 
-    /// Answers a request. The future is dropped when the client goes away.
+    /// Answers a request. The future is dropped when the client goes away, or when the `timeout` that it asked for is
+    /// over; what it was about to write may or may not be written then.
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome>;
+
+    /// How failures look that no handler has seen. A response can say otherwise for itself.
+    fn error_format(&self) -> ErrorFormat {
+        ErrorFormat::Xml
+    }
+
+    /// The longest `timeout` that a client can ask for; a longer one is taken for this.
+    fn longest_timeout(&self) -> Duration {
+        Duration::from_secs(30)
+    }
 }
 
 /// The answer to a request, and which operation it turned out to be.
@@ -43,6 +54,16 @@ pub trait Host: Send + Sync + 'static {
 
     /// An id that no other request has.
     fn request_id(&self) -> RequestId;
+
+    /// Further domains behind which accounts are found: `example.com` makes `account.blob.example.com` an address.
+    fn domains(&self) -> &[String] {
+        &[]
+    }
+
+    /// Where a service counts its connections and requests.
+    fn load(&self, _service: &'static str) -> Arc<Load> {
+        Arc::default()
+    }
 
     /// Called once a request, when the last byte of its answer was handed over or the client went away.
     fn observe(&self, record: &Record<'_>);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use access::Accounts;
 use queue::Messages;
-use rest::{BoxFuture, Outcome, Request, Service, ServiceError};
+use rest::{BoxFuture, Outcome, Request, Service, ServiceError, cors};
 use store::Store;
 
 /// Draws 128 random bits; `None` when the system gives none.
@@ -49,6 +49,8 @@ impl Service for QueueService {
     }
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
-        Box::pin(route::answer(self, request))
+        Box::pin(cors::around(&self.store, &self.accounts, access::need::Service::Queue, request, |request| {
+            route::answer(self, request)
+        }))
     }
 }

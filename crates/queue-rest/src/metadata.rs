@@ -1,19 +1,21 @@
 //! Metadata, from headers and to headers.
 
-use http::{HeaderName, HeaderValue};
 use queue::Metadata;
 use rest::{Request, Response, ServiceError};
 use types::{ErrorCode, limits::METADATA_MAX_BYTES, names::MetadataName};
 
 const PREFIX: &str = "x-ms-meta-";
 
-/// The metadata of a request, in the order of names without regard to case.
+/// The metadata of a request, in the order of names without regard to case, which they keep. Two names that differ in
+/// nothing else are one name twice, which is refused.
 pub(crate) fn from_headers(request: &Request) -> Result<Metadata, ServiceError> {
     let mut metadata = Metadata::new();
     let mut bytes = 0;
-    for (name, value) in &request.headers {
-        let name = name.as_str();
-        let Some(key) = name.get(PREFIX.len()..).filter(|_| starts_with_prefix(name)) else { continue };
+    for (name, value) in request.headers.iter_as_sent() {
+        let Some((prefix, key)) = name.split_at_checked(PREFIX.len()) else { continue };
+        if !prefix.eq_ignore_ascii_case(PREFIX) {
+            continue;
+        }
         if key.is_empty() {
             return Err(ServiceError::new(
                 ErrorCode::EmptyMetadataKey,
@@ -27,6 +29,9 @@ pub(crate) fn from_headers(request: &Request) -> Result<Metadata, ServiceError> 
             )
             .with_detail("HeaderName", name)
         };
+        if metadata.iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(key)) {
+            return Err(invalid());
+        }
         MetadataName::parse(key).map_err(|_| invalid())?;
         let value = value.to_str().map_err(|_| invalid())?;
         bytes += key.len() + value.len();
@@ -43,16 +48,9 @@ pub(crate) fn from_headers(request: &Request) -> Result<Metadata, ServiceError> 
     Ok(metadata)
 }
 
-fn starts_with_prefix(name: &str) -> bool {
-    name.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
-}
-
 pub(crate) fn to_headers(mut response: Response, metadata: &Metadata) -> Response {
     for (name, value) in metadata {
-        let name = HeaderName::from_bytes(format!("{PREFIX}{name}").as_bytes());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
-            response.headers_mut().insert(name, value);
-        }
+        response = response.text_header(format!("{PREFIX}{name}"), value);
     }
     response
 }

@@ -1,7 +1,8 @@
 //! The operation table: method, resource, `restype` and `comp` tell the operations apart.
 
+use access::need::Service;
 use http::Method;
-use rest::{Outcome, Request, Response, ServiceError, caller};
+use rest::{Outcome, Request, Response, ServiceError, caller, service_properties};
 use types::ErrorCode;
 
 use crate::{QueueService, acl, listing, messages, queues};
@@ -93,20 +94,27 @@ pub(crate) async fn answer(service: &QueueService, request: Request) -> Outcome 
     }
 }
 
-async fn run(service: &QueueService, request: Request, operation: Operation) -> Result<Response, ServiceError> {
-    let caller = caller::authenticate(&service.accounts, &request, service.store.now())?;
+async fn run(service: &QueueService, mut request: Request, operation: Operation) -> Result<Response, ServiceError> {
+    let now = service.store.now();
+    let caller = caller::authenticate(&service.accounts, Service::Queue, &request, now)?;
+    // Nothing of a queue is public, so nobody unknown is listened to any longer.
+    caller.known()?;
     match operation {
-        Operation::SetQueueServiceProperties
-        | Operation::GetQueueServiceProperties
-        | Operation::GetQueueServiceStats
-        | Operation::GetUserDelegationKey => Err(not_supported(&request)),
+        Operation::SetQueueServiceProperties => {
+            service_properties::set(&service.store, Service::Queue, &caller, &mut request).await
+        }
+        Operation::GetQueueServiceProperties => service_properties::get(&service.store, Service::Queue, &caller).await,
+        Operation::GetQueueServiceStats => {
+            service_properties::stats(&service.store, Service::Queue, &caller, now).await
+        }
+        Operation::GetUserDelegationKey => acl::user_delegation_key(service, &caller, &mut request).await,
         Operation::ListQueues => listing::queues(service, &caller, &request).await,
         Operation::CreateQueue => queues::create(service, &caller, &request).await,
         Operation::DeleteQueue => queues::delete(service, &caller, &request).await,
         Operation::GetQueueMetadata => queues::metadata(service, &caller, &request).await,
         Operation::SetQueueMetadata => queues::set_metadata(service, &caller, &request).await,
         Operation::GetQueueAcl => acl::get(service, &caller, &request).await,
-        Operation::SetQueueAcl => acl::set(service, &caller, request).await,
+        Operation::SetQueueAcl => acl::set(service, &caller, &mut request).await,
         Operation::PutMessage => messages::put(service, &caller, request).await,
         Operation::GetMessages => messages::get(service, &caller, &request).await,
         Operation::PeekMessages => messages::peek(service, &caller, &request).await,
@@ -149,8 +157,7 @@ fn peek_or_get(peek_only: Option<&str>) -> Result<Operation, ServiceError> {
     }
 }
 
-/// Operations of the service that are not built yet, and what is no operation at all: refused by name, never taken for
-/// another.
+/// What is no operation: refused by name, never taken for another.
 fn not_supported(request: &Request) -> ServiceError {
     let query = &request.target.query;
     let name = if query.get("comp").is_some_and(|comp| !comp.is_empty()) { "comp" } else { "restype" };

@@ -1,23 +1,30 @@
-//! The admin port: is it alive, is it ready, what does it count, and a backup while it serves.
+//! The admin port: is it alive, is it ready, what does it count; a backup and changes of accounts while it serves.
 //!
 //! Reads are open to whoever reaches the port, which is this machine unless the configuration says otherwise. What acts
 //! needs the word of the admin note, which only who can read the data directory knows, and a connection from here.
 
+mod accounts;
 mod backup;
 
 use std::sync::Arc;
 
+use access::Accounts;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rest::{BoxFuture, Outcome, Request, Response, ResponseBody, Service, ServiceError, Shutdown};
 use types::ErrorCode;
 
+pub(crate) use accounts::list as list_accounts;
 pub(crate) use backup::Backups;
 
 use crate::{engine::Opened, metrics::Metrics};
 
 /// The header that carries the word of the admin note.
 pub(crate) const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-lazuli-token");
+/// Where accounts are listed, added, removed and given other keys.
+pub(crate) const ACCOUNTS_PATH: &str = "/admin/accounts";
+/// Where the keys of an account are read.
+pub(crate) const KEYS_PATH: &str = "/admin/accounts/keys";
 /// Where a backup is asked for.
 pub(crate) const BACKUP_PATH: &str = "/admin/backup";
 
@@ -28,6 +35,7 @@ pub(crate) struct Admin {
     pub(crate) token: String,
     pub(crate) shutdown: Shutdown,
     pub(crate) backups: Backups,
+    pub(crate) accounts: Arc<Accounts>,
 }
 
 impl Service for Admin {
@@ -35,9 +43,12 @@ impl Service for Admin {
         "admin"
     }
 
-    fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
+    fn call(&self, mut request: Request) -> BoxFuture<'_, Outcome> {
         Box::pin(async move {
-            let (operation, result) = self.answer(&request);
+            let (operation, result) = match &*request.target.raw_path {
+                ACCOUNTS_PATH | KEYS_PATH => ("Accounts", self.change_accounts(&mut request).await),
+                _ => self.answer(&request),
+            };
             Outcome::new(operation, result)
         })
     }
@@ -71,17 +82,28 @@ impl Admin {
         }
     }
 
+    async fn change_accounts(&self, request: &mut Request) -> Result<Response, ServiceError> {
+        self.trusted(request)?;
+        accounts::answer(&self.opened.store, &self.accounts, request).await
+    }
+
     fn backup(&self, request: &Request) -> Result<Response, ServiceError> {
+        self.trusted(request)?;
+        let Some(to) = request.target.query.get("to") else { return Err(ServiceError::missing_query("to")) };
+        self.backups.start(&self.opened, to)
+    }
+
+    /// Whoever acts is on this machine, and can read the data directory.
+    fn trusted(&self, request: &Request) -> Result<(), ServiceError> {
         let refused = |message| Err(ServiceError::new(ErrorCode::AuthorizationFailure, message));
         if !request.peer.ip().to_canonical().is_loopback() {
-            return refused("A backup is asked for on the machine itself.");
+            return refused("This is asked for on the machine itself.");
         }
-        let word = request.headers.get(TOKEN_HEADER).map_or(&[][..], HeaderValue::as_bytes);
+        let word = request.headers.get(TOKEN_HEADER).map_or(&[][..], rest::headers::Value::as_bytes);
         if !same(word, self.token.as_bytes()) {
             return refused("The word of the admin note is missing or wrong.");
         }
-        let Some(to) = request.target.query.get("to") else { return Err(ServiceError::missing_query("to")) };
-        self.backups.start(&self.opened, to)
+        Ok(())
     }
 }
 

@@ -39,6 +39,29 @@ A flag wins over its environment variable, that over the file, and that over the
     Backup(BackupArgs),
     /// Make a data directory out of a backup
     Restore(RestoreArgs),
+    /// Change the accounts that are kept in a data directory, also while the server runs
+    #[command(after_help = "\
+Accounts of the configuration (--account) are served too and stay as they are configured; one of them hides a kept one of \
+the same name. Keys are printed by add, rotate-key and keys only.")]
+    Account(AccountArgs),
+    /// Print a shared access signature, or a URL with one
+    #[command(after_help = "\
+Examples:
+  lazuli sas blob photos cat.png --permissions r --expiry 2h --url http://127.0.0.1:10000/devstoreaccount1
+  lazuli sas container photos --policy readers
+  lazuli sas account --services bq --resource-types sco --permissions rl --expiry 7d --account mine
+
+The key is --account-key, that of the development account, or the first one that the data directory has for --account.")]
+    Sas(Box<SasArgs>),
+    /// Write a self-signed certificate and its key, for development over HTTPS
+    #[command(after_help = "\
+Examples:
+  lazuli cert
+  lazuli serve --tls-cert lazuli-cert.pem --tls-key lazuli-key.pem
+  lazuli cert --name storage.test --days 30 --force
+
+Clients have to be told to trust lazuli-cert.pem; for Python: REQUESTS_CA_BUNDLE=lazuli-cert.pem.")]
+    Cert(CertArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -92,6 +115,169 @@ pub(crate) struct RestoreArgs {
     /// The backup to read; stays as it is
     #[arg(long, value_name = "DIR")]
     pub(crate) from: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct AccountArgs {
+    #[command(subcommand)]
+    pub(crate) command: AccountCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum AccountCommand {
+    /// Add an account and print its keys
+    Add {
+        /// Its name: 3 to 24 lower-case letters and digits
+        name: String,
+        /// A key in Base64, twice for two [default: two fresh ones]
+        #[arg(long, value_name = "KEY", env = "LAZULI_NEW_ACCOUNT_KEY", hide_env_values = true, value_delimiter = ',')]
+        key: Vec<String>,
+        /// Make the data directory if there is none
+        #[arg(long)]
+        create: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// List accounts: name, origin, number of keys
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Print the keys of an account
+    Keys {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Take the keys of an account away; its data stays
+    Remove {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Replace a key and print the new one; what the old one signed is refused from then on
+    RotateKey {
+        /// The account's name
+        name: String,
+        /// Which key
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+        number: u8,
+        /// The new key in Base64 [default: a fresh one]
+        #[arg(long, value_name = "KEY", env = "LAZULI_NEW_ACCOUNT_KEY", hide_env_values = true)]
+        key: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct SasArgs {
+    #[command(subcommand)]
+    pub(crate) resource: SasResource,
+    /// What it allows, as letters
+    #[arg(long, value_name = "LETTERS", global = true)]
+    pub(crate) permissions: Option<String>,
+    /// Until when: a time such as 2026-11-15T08:00:00Z, or 30m, 2h, 7d from now
+    #[arg(long, value_name = "TIME", global = true)]
+    pub(crate) expiry: Option<String>,
+    /// From when on
+    #[arg(long, value_name = "TIME", global = true)]
+    pub(crate) start: Option<String>,
+    /// The address or range of addresses it is for
+    #[arg(long, value_name = "ADDRESS[-ADDRESS]", global = true)]
+    pub(crate) ip: Option<String>,
+    /// https, or https,http
+    #[arg(long, value_name = "PROTOCOLS", global = true, value_parser = ["https", "https,http"])]
+    pub(crate) protocol: Option<String>,
+    /// The stored access policy that says the rest
+    #[arg(long, value_name = "ID", global = true)]
+    pub(crate) policy: Option<String>,
+    /// Cache-Control of answers
+    #[arg(long, value_name = "TEXT", global = true)]
+    pub(crate) cache_control: Option<String>,
+    /// Content-Disposition of answers
+    #[arg(long, value_name = "TEXT", global = true)]
+    pub(crate) content_disposition: Option<String>,
+    /// Content-Encoding of answers
+    #[arg(long, value_name = "TEXT", global = true)]
+    pub(crate) content_encoding: Option<String>,
+    /// Content-Language of answers
+    #[arg(long, value_name = "TEXT", global = true)]
+    pub(crate) content_language: Option<String>,
+    /// Content-Type of answers
+    #[arg(long, value_name = "TEXT", global = true)]
+    pub(crate) content_type: Option<String>,
+    /// Print a URL: the service's endpoint with the account, to which the resource is added
+    #[arg(long, value_name = "ENDPOINT", global = true)]
+    pub(crate) url: Option<String>,
+    /// The account [default: devstoreaccount1]
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) account: Option<String>,
+    /// Its key in Base64 [default: the one of the data directory]
+    #[arg(long, value_name = "KEY", env = "LAZULI_ACCOUNT_KEY", hide_env_values = true, global = true)]
+    pub(crate) account_key: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum SasResource {
+    /// Several services at once
+    Account {
+        /// Letters of the services: b, q, t, f
+        #[arg(long, value_name = "LETTERS", default_value = "bqtf")]
+        services: String,
+        /// Letters of the kinds of resources: s service, c container, o object
+        #[arg(long, value_name = "LETTERS", default_value = "sco")]
+        resource_types: String,
+    },
+    /// A container and everything in it
+    Container { container: String },
+    /// A blob
+    Blob { container: String, blob: String },
+    /// A queue
+    Queue { queue: String },
+    /// A table, or a range of its entities
+    Table {
+        table: String,
+        /// The first partition
+        #[arg(long, value_name = "KEY")]
+        start_partition: Option<String>,
+        /// The first row of it
+        #[arg(long, value_name = "KEY", requires = "start_partition")]
+        start_row: Option<String>,
+        /// The last partition
+        #[arg(long, value_name = "KEY")]
+        end_partition: Option<String>,
+        /// The last row of it
+        #[arg(long, value_name = "KEY", requires = "end_partition")]
+        end_row: Option<String>,
+    },
+    /// A share and everything in it
+    Share { share: String },
+    /// A file
+    File { share: String, path: String },
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct CertArgs {
+    /// Where the certificate goes
+    #[arg(long, value_name = "FILE", default_value = "lazuli-cert.pem")]
+    pub(crate) cert: PathBuf,
+    /// Where the private key goes; only its owner can read it
+    #[arg(long, value_name = "FILE", default_value = "lazuli-key.pem")]
+    pub(crate) key: PathBuf,
+    /// A further host name or address; repeatable. Always in it: localhost, 127.0.0.1, ::1, *.blob.localhost and the like
+    #[arg(long, value_name = "HOST")]
+    pub(crate) name: Vec<String>,
+    /// How long it is valid
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=825))]
+    pub(crate) days: u16,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[cfg(test)]

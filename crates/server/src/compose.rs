@@ -4,14 +4,17 @@
 
 use std::sync::Arc;
 
-use access::{AccountKey, Accounts};
-use anyhow::Result;
+use access::{AccountKey, Accounts, bearer::Bearer};
+use anyhow::{Result, bail};
 use blob_rest::BlobService;
 use queue_rest::QueueService;
 use rest::Service;
 use store::Store;
 
-use crate::{accounts::Account, config::Ports, randomness};
+use crate::{
+    config::{Config, Ports},
+    randomness,
+};
 
 /// Makes a service on an open store.
 pub(crate) type Build = fn(&Store, &Arc<Accounts>) -> Arc<dyn Service>;
@@ -47,14 +50,21 @@ fn queue(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
     Arc::new(QueueService::new(store.clone(), Arc::clone(accounts), randomness::bits))
 }
 
-/// The configured accounts, each with its unit in the store.
+/// The configured accounts and the stored ones, each with its unit in the store.
 ///
 /// # Errors
-/// The store failed.
-pub(crate) async fn accounts(store: &Store, configured: &[Account]) -> Result<Arc<Accounts>> {
-    let accounts = configured.iter().map(|account| {
+/// The store failed, or there is no account.
+pub(crate) async fn accounts(store: &Store, config: &Config, bearer: &Arc<Bearer>) -> Result<Arc<Accounts>> {
+    let configured = config.accounts.iter().map(|account| {
         let keys = account.keys.iter().map(|key| AccountKey::new(key.bytes())).collect();
         (account.name.clone(), keys)
     });
-    Ok(Arc::new(Accounts::open(store, accounts).await?))
+    let accounts = Accounts::open(store, configured).await?;
+    if accounts.list().is_empty() {
+        bail!(
+            "refusing to serve the development account on addresses that others can reach: its key is public; add an \
+             account with --account or `lazuli account add`, or say --expose-development-account if you mean it"
+        );
+    }
+    Ok(Arc::new(accounts.with_bearer(Arc::clone(bearer)).with_public_access(config.public_access)))
 }

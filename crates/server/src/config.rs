@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use access::bearer::{BearerSettings, RoleTable};
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
@@ -24,7 +25,10 @@ pub(crate) struct Config {
     pub(crate) ports: Ports,
     pub(crate) admin: (IpAddr, u16),
     pub(crate) durability: Durability,
+    /// Those of the configuration; the stored ones join them.
     pub(crate) accounts: Vec<Account>,
+    pub(crate) public_access: bool,
+    pub(crate) bearer: BearerConfig,
     /// Certificate chain and private key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) log: LogFormat,
@@ -32,6 +36,17 @@ pub(crate) struct Config {
     pub(crate) request_log: RequestLog,
     pub(crate) workers: usize,
     pub(crate) max_connections: usize,
+    pub(crate) max_requests: usize,
+    /// Domains behind which accounts are found, in lower case.
+    pub(crate) domains: Vec<String>,
+}
+
+/// Whose tokens are accepted.
+#[derive(Debug)]
+pub(crate) struct BearerConfig {
+    pub(crate) settings: BearerSettings,
+    /// Where the keys are.
+    pub(crate) keys: Option<String>,
 }
 
 /// The port of each service; zero takes a free one.
@@ -51,10 +66,25 @@ impl Config {
             Some(path) => flags.or(read(path)?),
             None => flags,
         };
-        let accounts = accounts(&settings.account, azurite_accounts)?;
+        let mut accounts = accounts(&settings.account, azurite_accounts)?;
         let listen = non_empty(settings.listen, IpAddr::V4(Ipv4Addr::LOCALHOST));
         let exposed = settings.expose_development_account.unwrap_or_default();
         check_exposure(&listen, &accounts, exposed)?;
+        // Where others can reach it, the development account is served only on demand. Whether there is any other account
+        // is known when the data directory is open.
+        if accounts.is_empty() && (exposed || reachable(&listen).is_none()) {
+            accounts.push(Account::development()?);
+        }
+        let bearer = bearer(
+            settings.bearer_issuer,
+            settings.bearer_audience,
+            &settings.bearer_role,
+            settings.bearer_keys,
+            settings.bearer_unsigned.unwrap_or_default(),
+        )?;
+        if let (true, Some(address)) = (bearer.settings.unsigned, reachable(&listen)) {
+            bail!("refusing --bearer-unsigned on {address}: anybody who reaches it could make tokens");
+        }
         let tls = match (settings.tls_cert, settings.tls_key) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
@@ -76,14 +106,30 @@ impl Config {
             ),
             durability: settings.durability.unwrap_or_default(),
             accounts,
+            public_access: settings.public_access.unwrap_or(true),
+            bearer,
             tls,
             log: settings.log.unwrap_or_default(),
             log_level: settings.log_level.unwrap_or_default(),
             request_log: settings.request_log.unwrap_or_default(),
             workers: settings.workers.map_or_else(default_workers, usize::from),
             max_connections: settings.max_connections.and_then(|count| count.try_into().ok()).unwrap_or(4096),
+            max_requests: settings.max_requests.and_then(|count| count.try_into().ok()).unwrap_or(4096),
+            domains: settings.domain.iter().map(|name| domain(name)).collect::<Result<_>>()?,
         })
     }
+}
+
+/// A domain without its edges: `.Example.com.` is `example.com`.
+fn domain(name: &str) -> Result<String> {
+    let bare = name.trim_matches('.').to_ascii_lowercase();
+    let labels = bare
+        .split('.')
+        .all(|label| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
+    if !labels {
+        bail!("--domain {name} is no domain name");
+    }
+    Ok(bare)
 }
 
 /// The data directory of the commands that work on one.
@@ -111,9 +157,6 @@ fn accounts(configured: &[String], azurite_accounts: Option<&str>) -> Result<Vec
     if accounts.is_empty() {
         accounts = Account::parse_azurite(azurite_accounts.unwrap_or_default())?;
     }
-    if accounts.is_empty() {
-        accounts.push(Account::development()?);
-    }
     for (position, account) in accounts.iter().enumerate() {
         if accounts.iter().take(position).any(|earlier| earlier.name == account.name) {
             bail!("the account {} is configured twice", account.name.as_str());
@@ -125,8 +168,7 @@ fn accounts(configured: &[String], azurite_accounts: Option<&str>) -> Result<Vec
 /// A key that everybody knows must not open a door that everybody can reach.
 fn check_exposure(listen: &[IpAddr], accounts: &[Account], exposed: bool) -> Result<()> {
     let public = accounts.iter().find(|account| account.is_public());
-    let reachable = listen.iter().find(|address| !address.to_canonical().is_loopback());
-    if let (Some(account), Some(address), false) = (public, reachable, exposed) {
+    if let (Some(account), Some(address), false) = (public, reachable(listen), exposed) {
         bail!(
             "refusing to serve the development account {} on {address}: its key is public; configure --account, or say \
              --expose-development-account if you mean it",
@@ -134,6 +176,28 @@ fn check_exposure(listen: &[IpAddr], accounts: &[Account], exposed: bool) -> Res
         );
     }
     Ok(())
+}
+
+/// An address that others can reach.
+fn reachable(listen: &[IpAddr]) -> Option<&IpAddr> {
+    listen.iter().find(|address| !address.to_canonical().is_loopback())
+}
+
+fn bearer(
+    issuers: Vec<String>,
+    audiences: Vec<String>,
+    roles: &[String],
+    keys: Option<String>,
+    unsigned: bool,
+) -> Result<BearerConfig> {
+    let mut table = RoleTable::default();
+    roles.iter().try_for_each(|role| table.add(role))?;
+    match (issuers.is_empty(), keys.is_some()) {
+        (false, false) if !unsigned => bail!("--bearer-issuer needs --bearer-keys"),
+        (true, true) => bail!("--bearer-keys needs --bearer-issuer"),
+        _ => {}
+    }
+    Ok(BearerConfig { settings: BearerSettings { issuers, audiences, roles: table, unsigned }, keys })
 }
 
 fn non_empty<T>(values: Vec<T>, default: T) -> Vec<T> {
@@ -161,6 +225,17 @@ mod tests {
     }
 
     #[test]
+    fn domains_are_names() {
+        let with = |name: &str| resolve(Settings { domain: vec![name.into()], ..Settings::default() }, None);
+        for (name, expected) in [("example.com", "example.com"), (".My-Storage.CORP.", "my-storage.corp")] {
+            assert_eq!(with(name).unwrap().domains, [expected]);
+        }
+        for name in ["", ".", "a..b", "a/b", "http://a", "a:80"] {
+            assert!(with(name).unwrap_err().contains("--domain"), "{name}");
+        }
+    }
+
+    #[test]
     fn the_development_account_stays_on_loopback() {
         let on = |address: &str, account: &str, expose: Option<bool>| {
             let account = if account.is_empty() { vec![] } else { vec![account.to_owned()] };
@@ -173,10 +248,34 @@ mod tests {
         assert!(on("0.0.0.0", "mine=AQI=", None).is_ok());
         assert!(on("0.0.0.0", "", Some(true)).is_ok());
         let same_key = "mine=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-        for (address, account) in [("0.0.0.0", ""), ("::", ""), ("10.0.0.1", ""), ("0.0.0.0", same_key)] {
-            let error = on(address, account, None).unwrap_err();
+        for address in ["0.0.0.0", "::", "10.0.0.1"] {
+            assert!(on(address, "", None).unwrap().accounts.is_empty(), "left to the stored accounts");
+            let error = on(address, same_key, None).unwrap_err();
             assert!(error.contains("--expose-development-account"), "{error}");
         }
+    }
+
+    #[test]
+    fn tokens_need_issuers_and_keys_or_loopback() {
+        let with = |issuer: &str, keys: &str, unsigned: bool, address: &str| {
+            let list = |text: &str| if text.is_empty() { vec![] } else { vec![text.to_owned()] };
+            let settings = Settings {
+                bearer_issuer: list(issuer),
+                bearer_keys: list(keys).pop(),
+                bearer_unsigned: Some(unsigned),
+                account: vec!["mine=AQI=".into()],
+                listen: vec![address.parse().unwrap()],
+                ..Settings::default()
+            };
+            resolve(settings, None).err()
+        };
+        assert_eq!(with("https://i", "keys.json", false, "0.0.0.0"), None);
+        assert_eq!(with("", "", true, "127.0.0.1"), None);
+        assert!(with("https://i", "", false, "127.0.0.1").unwrap().contains("--bearer-keys"));
+        assert!(with("", "keys.json", false, "127.0.0.1").unwrap().contains("--bearer-issuer"));
+        assert!(with("", "", true, "0.0.0.0").unwrap().contains("--bearer-unsigned"));
+        let role = Settings { bearer_role: vec!["x".into()], ..Settings::default() };
+        assert!(resolve(role, None).unwrap_err().contains("NAME=ROLE"));
     }
 
     #[test]

@@ -23,6 +23,22 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
+/// Writes a small text file; one that exists only if it may be replaced, a secret one so that only its owner reads it.
+pub(crate) fn write_text(path: &Path, text: &str, replace: bool, secret: bool) -> io::Result<()> {
+    if replace {
+        // A new file, so that its mode is ours whatever the old one's was.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if secret { 0o600 } else { 0o644 });
+    options.open(path)?.write_all(text.as_bytes())
+}
+
 /// Where the server of a data directory can be asked, and the word that proves that the asker can read the directory.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct AdminNote {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rest::{Host, Record, RequestId};
+use rest::{Host, Load, Record, RequestId};
 use store::Store;
 use types::Timestamp;
 
@@ -17,6 +17,7 @@ pub(crate) struct ServerHost {
     pub(crate) ids: RequestIds,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) request_log: RequestLog,
+    pub(crate) domains: Vec<String>,
 }
 
 impl Host for ServerHost {
@@ -26,6 +27,14 @@ impl Host for ServerHost {
 
     fn request_id(&self) -> RequestId {
         self.ids.next()
+    }
+
+    fn domains(&self) -> &[String] {
+        &self.domains
+    }
+
+    fn load(&self, service: &'static str) -> Arc<Load> {
+        self.metrics.load(service)
     }
 
     fn observe(&self, record: &Record<'_>) {

@@ -4,14 +4,17 @@
 
 mod accounts;
 mod admin;
+mod admin_client;
 mod banner;
 mod cli;
 mod commands;
 mod compose;
 mod config;
 mod engine;
+mod fetch;
 mod files;
 mod host;
+mod issuer_keys;
 mod listen;
 mod logging;
 mod metrics;
@@ -35,6 +38,9 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(arguments),
         Command::Backup(arguments) => commands::backup::run(arguments).map(|()| true),
         Command::Restore(arguments) => commands::restore::run(arguments).map(|()| true),
+        Command::Account(arguments) => commands::account::run(arguments.command).map(|()| true),
+        Command::Sas(arguments) => commands::sas::run(*arguments).map(|()| true),
+        Command::Cert(arguments) => commands::cert::run(&arguments).map(|()| true),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lazuli", &mut script);

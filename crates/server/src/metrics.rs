@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use rest::Record;
+use rest::{Load, Record};
 
 use crate::engine::Opened;
 
@@ -27,6 +27,7 @@ const BOUNDS_MICROS: [u64; 15] = [
 #[derive(Default)]
 pub(crate) struct Metrics {
     operations: RwLock<BTreeMap<(&'static str, &'static str), Arc<Operation>>>,
+    loads: RwLock<BTreeMap<&'static str, Arc<Load>>>,
     pub(crate) upkeep: Upkeep,
 }
 
@@ -58,6 +59,12 @@ impl Metrics {
         operation.add(record.status.as_u16(), record.duration, record.bytes_in, record.bytes_out);
     }
 
+    /// Where a service counts its connections and requests.
+    pub(crate) fn load(&self, service: &'static str) -> Arc<Load> {
+        let mut all = self.loads.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(service).or_default())
+    }
+
     fn operation(&self, service: &'static str, name: &'static str) -> Arc<Operation> {
         let known = self.operations.read().unwrap_or_else(PoisonError::into_inner).get(&(service, name)).cloned();
         known.unwrap_or_else(|| {
@@ -73,6 +80,7 @@ impl Metrics {
         family(&mut out, "lazuli_build_info", "gauge", build);
         sample(&mut out, "lazuli_build_info", &[("version", env!("CARGO_PKG_VERSION"))], "1");
         self.render_requests(&mut out);
+        self.render_loads(&mut out);
         self.render_upkeep(&mut out);
         render_store(&mut out, opened);
         out
@@ -101,6 +109,33 @@ impl Metrics {
                 let labels = [("service", *service), ("operation", *operation_name)];
                 let bytes = if outgoing { &operation.bytes_out } else { &operation.bytes_in };
                 sample(out, name, &labels, &load(bytes).to_string());
+            }
+        }
+    }
+
+    fn render_loads(&self, out: &mut String) {
+        let all = self.loads.read().unwrap_or_else(PoisonError::into_inner).clone();
+        type Read = fn(&Load) -> u64;
+        let table: [(&str, &str, &str, Read); 4] = [
+            ("lazuli_connections", "gauge", "Open connections.", |load| widened(load.connections())),
+            ("lazuli_requests_in_flight", "gauge", "Requests in work.", |load| widened(load.requests())),
+            (
+                "lazuli_refused_connections_total",
+                "counter",
+                "Connections refused because there were too many.",
+                Load::refused_connections,
+            ),
+            (
+                "lazuli_refused_requests_total",
+                "counter",
+                "Requests answered 503 because there were too many.",
+                Load::refused_requests,
+            ),
+        ];
+        for (name, kind, help, read) in table {
+            family(out, name, kind, help);
+            for (service, load) in &all {
+                sample(out, name, &[("service", service)], &read(load).to_string());
             }
         }
     }
@@ -194,6 +229,10 @@ fn sample(out: &mut String, name: &str, labels: &[(&str, &str)], value: &str) {
         let _infallible = write!(out, "{before}{label}=\"{text}\"");
     }
     let _infallible = writeln!(out, "{} {value}", if labels.is_empty() { "" } else { "}" });
+}
+
+fn widened(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 fn seconds(micros: u64) -> String {

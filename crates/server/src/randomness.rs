@@ -1,4 +1,5 @@
-//! The one place that draws randomness: ids of requests and messages, pop receipts, and the word in the admin note.
+//! The one place that draws randomness: ids of requests and messages, pop receipts, keys of accounts, and the word in the
+//! admin note.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +12,11 @@ fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).context("the system gives no randomness")?;
     Ok(bytes)
+}
+
+/// A key for an account, as long as the service's own.
+pub(crate) fn account_key() -> Result<access::AccountKey> {
+    Ok(access::AccountKey::new(&*zeroize::Zeroizing::new(random::<64>()?)))
 }
 
 /// A word that nobody guesses.

@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use access::Accounts;
+use access::{Accounts, bearer::Bearer};
 use anyhow::{Context as _, Result};
 use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
@@ -22,12 +22,14 @@ use crate::{
     engine::{self, Opened},
     files::AdminNote,
     host::ServerHost,
+    issuer_keys,
     listen::{self, Bound, BoundService},
     logging,
     metrics::Metrics,
     randomness::{self, RequestIds},
     settings::Durability,
-    tls, upkeep,
+    tls::Tls,
+    upkeep,
 };
 
 /// Connections of the admin port.
@@ -39,8 +41,8 @@ const LEFTOVERS: Duration = Duration::from_secs(5);
 pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
     let azurite_accounts = std::env::var("AZURITE_ACCOUNTS").ok();
     let config = Config::resolve(arguments.settings, arguments.config.as_deref(), azurite_accounts.as_deref())?;
-    logging::start(config.log, config.log_level);
-    let tls = config.tls.as_ref().map(|(certificate, key)| tls::load(certificate, key)).transpose()?;
+    let _log = logging::start(config.log, config.log_level)?;
+    let tls = config.tls.as_ref().map(|(certificate, key)| Tls::load(certificate, key)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers)
         .thread_name("lazuli-worker")
@@ -56,7 +58,7 @@ pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
     served.and(closed)
 }
 
-async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<dyn Handshake>>) -> Result<()> {
+async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<Tls>>) -> Result<()> {
     let mut signals = Signals::new()?;
     let (stop, shutdown) = Shutdown::channel();
     let metrics = Arc::<Metrics>::default();
@@ -65,6 +67,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
         ids: RequestIds::new()?,
         metrics: Arc::clone(&metrics),
         request_log: config.request_log,
+        domains: config.domains.clone(),
     });
 
     let Bound { admin, services, closed } = bound;
@@ -72,9 +75,23 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
     let token = randomness::token()?;
     let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
     let mut endpoints = Vec::new();
-    let accounts = compose::accounts(&opened.store, &config.accounts).await?;
+    let bearer = Arc::new(Bearer::new(config.bearer.settings.clone()));
+    if let Some(place) = &config.bearer.keys {
+        let source = issuer_keys::Source::new(place);
+        // The first keys are there before the first request.
+        source.load(&bearer).await?;
+        ports.tasks.spawn(issuer_keys::refresh(source, Arc::clone(&bearer), shutdown.clone()));
+    }
+    if config.bearer.settings.unsigned {
+        tracing::warn!("bearer tokens are accepted without looking at their signatures");
+    }
+    let accounts = compose::accounts(&opened.store, config, &bearer).await?;
     for service in services {
-        endpoints.push(ports.open_service(service, config, opened, &accounts, tls.as_ref())?);
+        let handshake = tls.clone().map(|tls| -> Arc<dyn Handshake> { tls });
+        endpoints.push(ports.open_service(service, config, opened, &accounts, handshake.as_ref())?);
+    }
+    if let Some(tls) = tls {
+        ports.tasks.spawn(renew(tls, signal(SignalKind::hangup())?, shutdown.clone()));
     }
     let note = (config.durability != Durability::Memory)
         .then(|| AdminNote { address: admin_address, token: token.clone() }.write(&config.data_dir))
@@ -87,6 +104,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
         token,
         shutdown: shutdown.clone(),
         backups: crate::admin::Backups::default(),
+        accounts: Arc::clone(&accounts),
     };
     ports.open(admin, None, Arc::new(service), limits);
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
@@ -102,6 +120,19 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<d
         () = signals.next() => tracing::warn!("a second signal: not waiting for requests in flight"),
     }
     Ok(())
+}
+
+/// Reads the certificate again when somebody says so.
+async fn renew(tls: Arc<Tls>, mut hangup: Signal, mut shutdown: Shutdown) {
+    loop {
+        tokio::select! {
+            () = shutdown.requested() => return,
+            _ = hangup.recv() => match tls.reload() {
+                Ok(()) => tracing::info!("the certificate was read again"),
+                Err(error) => tracing::error!(error = format!("{error:#}"), "the old certificate stays in use"),
+            },
+        }
+    }
 }
 
 /// The ports that are open, one task each.
@@ -121,7 +152,7 @@ impl Ports {
         accounts: &Arc<Accounts>,
         tls: Option<&Arc<dyn Handshake>>,
     ) -> Result<Endpoint> {
-        let limits = Limits { connections: config.max_connections, ..Limits::default() };
+        let limits = Limits { connections: config.max_connections, requests: config.max_requests, ..Limits::default() };
         let service = (bound.build)(&opened.store, accounts);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {

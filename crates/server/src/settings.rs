@@ -62,7 +62,25 @@ settings! {
     /// Serve the development account, whose key everybody knows, on addresses that others can reach
     expose_development_account: Option<bool>, "expose-development-account", "LAZULI_EXPOSE_DEVELOPMENT_ACCOUNT",
         "BOOL", [num_args = 0..=1, default_missing_value = "true", require_equals = true];
-    /// Certificate chain in PEM: the service ports speak HTTPS
+    /// Allow containers to be public: to be read without a credential, as far as their own level says [default: true]
+    public_access: Option<bool>, "public-access", "LAZULI_PUBLIC_ACCESS", "BOOL",
+        [num_args = 0..=1, default_missing_value = "true", require_equals = true];
+    /// Issuer whose bearer tokens are accepted, as it stands in the claim iss; repeatable [default: none]
+    bearer_issuer: Vec<String>, "bearer-issuer", "LAZULI_BEARER_ISSUER", "URL", [value_delimiter = ','];
+    /// Further audience of bearer tokens; repeatable [default: https://storage.azure.com and the account's endpoints]
+    bearer_audience: Vec<String>, "bearer-audience", "LAZULI_BEARER_AUDIENCE", "TEXT", [value_delimiter = ','];
+    /// The keys of the issuers, a JSON Web Key Set: a file, or an http or https URL; read again from time to time
+    bearer_keys: Option<String>, "bearer-keys", "LAZULI_BEARER_KEYS", "FILE|URL";
+    /// What a role or scope of a token allows: NAME=ROLE, another name of a known role, or NAME=SERVICE:ACTIONS, such as
+    /// writers=blob:read,write; repeatable. In the environment several are separated by semicolons
+    bearer_role: Vec<String>, "bearer-role", "LAZULI_BEARER_ROLE", "NAME=MEANING", [value_delimiter = ';'];
+    /// Accept bearer tokens without looking at their signatures; for development, on loopback only
+    bearer_unsigned: Option<bool>, "bearer-unsigned", "LAZULI_BEARER_UNSIGNED", "BOOL",
+        [num_args = 0..=1, default_missing_value = "true", require_equals = true];
+    /// A domain of your own; repeatable: with example.com, the account mine is also at mine.blob.example.com. Always
+    /// served: the account in the path, ACCOUNT.blob.localhost and ACCOUNT.blob.core.windows.net
+    domain: Vec<String>, "domain", "LAZULI_DOMAIN", "NAME", [value_delimiter = ','];
+    /// Certificate chain in PEM: the service ports speak HTTPS; read again on SIGHUP
     tls_cert: Option<PathBuf>, "tls-cert", "LAZULI_TLS_CERT", "FILE";
     /// Private key of the certificate in PEM
     tls_key: Option<PathBuf>, "tls-key", "LAZULI_TLS_KEY", "FILE";
@@ -75,8 +93,11 @@ settings! {
     request_log: Option<RequestLog>, "request-log", "LAZULI_REQUEST_LOG", "WHICH";
     /// Threads that answer requests [default: one a core, 2 to 8]
     workers: Option<u16>, "workers", "LAZULI_WORKERS", "COUNT", [value_parser = clap::value_parser!(u16).range(1..=1024)];
-    /// Connections at once on each port; more wait [default: 4096]
+    /// Connections at once on each service; more are answered 503 and closed [default: 4096]
     max_connections: Option<u32>, "max-connections", "LAZULI_MAX_CONNECTIONS", "COUNT",
+        [value_parser = clap::value_parser!(u32).range(1..=1_000_000)];
+    /// Requests in work at once on each service; more are answered 503 ServerBusy [default: 4096]
+    max_requests: Option<u32>, "max-requests", "LAZULI_MAX_REQUESTS", "COUNT",
         [value_parser = clap::value_parser!(u32).range(1..=1_000_000)];
 }
 

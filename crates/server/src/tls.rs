@@ -1,9 +1,13 @@
-//! TLS on the service ports: rustls with the certificate and key that were configured.
+//! TLS on the service ports: rustls with the certificate and key that were configured, read again when asked to.
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use anyhow::{Context as _, Result};
-use rest::{BoxFuture, Handshake, Io};
+use rest::{BoxFuture, Handshake, Secured};
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -14,20 +18,39 @@ use tokio_rustls::TlsAcceptor;
 use crate::files;
 
 /// The server's side of TLS.
-struct Tls(TlsAcceptor);
+pub(crate) struct Tls {
+    certificate: PathBuf,
+    key: PathBuf,
+    current: RwLock<Arc<ServerConfig>>,
+}
 
 impl Handshake for Tls {
-    fn accept(&self, stream: TcpStream) -> BoxFuture<'_, io::Result<Box<dyn Io>>> {
+    fn accept(&self, stream: TcpStream) -> BoxFuture<'_, io::Result<Secured>> {
+        let config = Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner));
         Box::pin(async move {
-            let stream = self.0.accept(stream).await?;
-            let stream: Box<dyn Io> = Box::new(stream);
-            Ok(stream)
+            let stream = TlsAcceptor::from(config).accept(stream).await?;
+            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            Ok(Secured { io: Box::new(stream), http2 })
         })
     }
 }
 
-/// Reads certificate and key.
-pub(crate) fn load(certificate: &Path, key: &Path) -> Result<Arc<dyn Handshake>> {
+impl Tls {
+    /// Reads certificate and key.
+    pub(crate) fn load(certificate: &Path, key: &Path) -> Result<Arc<Self>> {
+        let current = RwLock::new(read(certificate, key)?);
+        Ok(Arc::new(Self { certificate: certificate.to_owned(), key: key.to_owned(), current }))
+    }
+
+    /// Reads them again. What cannot be used changes nothing; connections that exist keep what they have.
+    pub(crate) fn reload(&self) -> Result<()> {
+        let config = read(&self.certificate, &self.key)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
+        Ok(())
+    }
+}
+
+fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
     let chain = CertificateDer::pem_slice_iter(text(certificate)?.as_bytes())
         .collect::<Result<Vec<_>, _>>()
         .ok()
@@ -42,8 +65,8 @@ pub(crate) fn load(certificate: &Path, key: &Path) -> Result<Arc<dyn Handshake>>
         .with_no_client_auth()
         .with_single_cert(chain, private)
         .context("the certificate and its key cannot be used")?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(Tls(TlsAcceptor::from(Arc::new(config)))))
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
 }
 
 fn text(path: &Path) -> Result<String> {
@@ -65,13 +88,15 @@ mod tests {
         let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
         std::fs::write(&certificate, pair.cert.pem()).unwrap();
         std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
-        assert!(load(&key, &certificate).is_err(), "the wrong way round");
-        let tls = load(&certificate, &key).unwrap();
+        assert!(Tls::load(&key, &certificate).is_err(), "the wrong way round");
+        let tls = Tls::load(&certificate, &key).unwrap();
+        std::fs::write(&key, "no key").unwrap();
+        assert!(tls.reload().is_err(), "what is in use stays in use");
 
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = async {
-            let mut stream = tls.accept(listener.accept().await.unwrap().0).await.unwrap();
+            let mut stream = tls.accept(listener.accept().await.unwrap().0).await.unwrap().io;
             stream.write_all(b"hello").await.unwrap();
             stream.shutdown().await.unwrap();
         };

@@ -190,7 +190,7 @@ fn service_ports_speak_https_when_they_have_a_certificate() {
     write!(stream, "GET /devstoreaccount1/?comp=list HTTP/1.0\r\nhost: x\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.0 4") && answer.contains("x-ms-request-id: "), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 4") && answer.contains("x-ms-request-id: "), "{answer}");
 
     let mut plain = TcpStream::connect(server.endpoint("blob")).unwrap();
     write!(plain, "GET /devstoreaccount1/?comp=list HTTP/1.0\r\n\r\n").unwrap();

@@ -18,4 +18,4 @@ pub use names::{
     ShareName, TableName,
 };
 pub use time::Timestamp;
-pub use version::ServiceVersion;
+pub use version::{ServiceVersion, Switch};

@@ -44,6 +44,107 @@ impl ServiceVersion {
     }
 }
 
+/// What changed in the protocols, and with which version: **the one table of version switches**.
+macro_rules! switches {
+    ($($(#[doc = $what:literal])+ $name:ident: $year:literal - $month:literal - $day:literal;)*) => {
+        /// A behaviour that a request gets from a version on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Switch {
+            $($(#[doc = $what])+ $name,)*
+        }
+
+        impl Switch {
+            /// All of them, in the order of their versions.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The version that brought it.
+            #[must_use]
+            pub const fn since(self) -> ServiceVersion {
+                match self {
+                    $(Self::$name => ServiceVersion::new($year, $month, $day),)*
+                }
+            }
+        }
+    };
+}
+
+switches! {
+    /// ETags stand in quotes, as HTTP wants them.
+    QuotedETags: 2011 - 8 - 18;
+    /// Upserts of entities.
+    EntityUpserts: 2011 - 8 - 18;
+    /// Update Message.
+    UpdateMessage: 2011 - 8 - 18;
+    /// Leases with a duration, a proposed id and a break period.
+    LeaseDurations: 2012 - 2 - 12;
+    /// Several conditions on one read; entity tags in lists.
+    MultipleConditions: 2013 - 8 - 15;
+    /// JSON in Table.
+    JsonTables: 2013 - 8 - 15;
+    /// CORS rules.
+    Cors: 2013 - 8 - 15;
+    /// 412 for the lease id of a blob that does not exist.
+    LeaseIdOnAbsentBlob: 2013 - 8 - 15;
+    /// Append blobs.
+    AppendBlobs: 2015 - 2 - 21;
+    /// A length of zero is signed as nothing.
+    EmptyLengthSigned: 2015 - 2 - 21;
+    /// JSON is the only form of Table.
+    JsonTablesOnly: 2015 - 12 - 11;
+    /// Blocks of 100 MiB and blobs of 256 MiB in one request.
+    LargeBlocks: 2016 - 5 - 31;
+    /// Put Message answers with a body.
+    PutMessageBody: 2016 - 5 - 31;
+    /// `x-ms-error-code` on failures.
+    ErrorCodeHeader: 2017 - 7 - 29;
+    /// Messages that never expire.
+    MessagesWithoutExpiry: 2017 - 7 - 29;
+    /// Put Block From URL and its kin; user delegation signatures.
+    FromUrl: 2018 - 11 - 9;
+    /// Blob Batch.
+    Batch: 2019 - 2 - 2;
+    /// Leases of files; permissions of files.
+    FileLeases: 2019 - 2 - 2;
+    /// Tags and versions of blobs.
+    TagsAndVersions: 2019 - 12 - 12;
+    /// Blocks of 4,000 MiB.
+    HugeBlocks: 2019 - 12 - 12;
+    /// Leases of shares; ranges that differ between snapshots of a file.
+    ShareLeases: 2020 - 2 - 10;
+    /// Put Blob From URL.
+    PutBlobFromUrl: 2020 - 4 - 8;
+    /// Immutability of versions of blobs.
+    BlobImmutability: 2020 - 6 - 12;
+    /// Names that XML cannot carry are encoded in listings.
+    EncodedNames: 2021 - 2 - 12;
+    /// Rename of files and directories.
+    RenameFiles: 2021 - 4 - 10;
+    /// The SMB headers of files are optional.
+    OptionalSmbHeaders: 2021 - 6 - 8;
+    /// Append Block of 100 MiB.
+    LargeAppends: 2022 - 11 - 2;
+    /// NFS properties and hard links over REST.
+    NfsOverRest: 2025 - 5 - 5;
+    /// Symbolic links.
+    SymbolicLinks: 2025 - 7 - 5;
+    /// Conditions on tags, where a listing starts, delegation keys of queues and files.
+    TagConditions: 2026 - 2 - 6;
+    /// Delete on the time of the tier, source customer keys, signatures bound to headers.
+    TierTimeConditions: 2026 - 4 - 6;
+    /// Create File with content, the tier Smart.
+    CreateFileWithData: 2026 - 6 - 6;
+    /// Listings as Arrow, List Ranges in pages.
+    ArrowListings: 2026 - 10 - 6;
+}
+
+impl ServiceVersion {
+    /// True when requests of this version get the behaviour.
+    #[must_use]
+    pub fn has(self, switch: Switch) -> bool {
+        self >= switch.since()
+    }
+}
+
 impl fmt::Display for ServiceVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
@@ -58,7 +159,23 @@ impl fmt::Debug for ServiceVersion {
 
 #[cfg(test)]
 mod tests {
-    use super::ServiceVersion;
+    use super::{ServiceVersion, Switch};
+
+    #[test]
+    fn switches_are_in_order_and_not_of_the_future() {
+        let since: Vec<_> = Switch::ALL.iter().map(|switch| switch.since()).collect();
+        assert!(since.is_sorted(), "{since:?}");
+        assert!(since.iter().all(|version| (ServiceVersion::OLDEST..=ServiceVersion::NEWEST).contains(version)));
+        let table = [
+            ("2009-09-19", Switch::QuotedETags, false),
+            ("2011-08-18", Switch::QuotedETags, true),
+            ("2026-10-05", Switch::ArrowListings, false),
+            ("2026-10-06", Switch::ArrowListings, true),
+        ];
+        for (version, switch, has) in table {
+            assert_eq!(ServiceVersion::parse(version).unwrap().has(switch), has, "{version} {switch:?}");
+        }
+    }
 
     #[test]
     fn reads_dates_and_nothing_else() {

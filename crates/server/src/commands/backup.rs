@@ -83,7 +83,7 @@ fn numbers(text: &str) -> Vec<u64> {
 }
 
 /// The message of an XML error, first line.
-fn plain(xml: &str) -> Option<String> {
+pub(crate) fn plain(xml: &str) -> Option<String> {
     let (_, rest) = xml.split_once("<Message>")?;
     let (message, _) = rest.split_once(" RequestId:")?;
     let reason =

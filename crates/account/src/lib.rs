@@ -1,0 +1,14 @@
+//! What an account says about each of its services: the service properties, and the CORS rules among them.
+//!
+//! The four services share it: the document is the same, and so are the rules. Knows no protocol, no engine and no
+//! clock.
+
+pub mod cors;
+pub mod properties;
+mod record;
+
+pub use cors::CorsRule;
+pub use properties::{
+    GetServiceProperties, Logging, Metrics, PropertiesChange, PropertiesError, RetentionPolicy, ServiceProperties,
+    SetServiceProperties,
+};

@@ -1,0 +1,85 @@
+//! Get and Set Container ACL, and Get User Delegation Key.
+
+use access::{acl::Acl, need::Service};
+use blob::{
+    PublicAccess,
+    acl::{self, GetContainerAcl, SetContainerAcl},
+};
+use http::{StatusCode, header};
+use rest::{Caller, Request, Response, ServiceError, delegation_key, signed_identifiers};
+use store::Scope;
+use types::ErrorCode;
+
+use crate::{
+    BlobService, conditions,
+    containers::{BLOB_PUBLIC_ACCESS, public_access, public_access_text, stamped},
+    errors, names,
+};
+
+pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
+    let rows = service.store.snapshot();
+    let operation = GetContainerAcl {
+        account: caller.unit(),
+        name: names::container(request)?,
+        lease_id: conditions::lease_id(&request.headers)?,
+    };
+    let operation = caller.authorize(&rows, operation).await?;
+    let (found, acl) = acl::get(&rows, &operation, service.store.now()).await.map_err(errors::of)?;
+    let mut response = stamped(Response::new(StatusCode::OK), found.etag, found.last_modified);
+    if let Some(access) = public_access_text(acl.public_access) {
+        response = response.text_header(BLOB_PUBLIC_ACCESS, access);
+    }
+    Ok(response.xml(signed_identifiers::write(&acl.policies)))
+}
+
+pub(crate) async fn set(
+    service: &BlobService,
+    caller: &Caller,
+    request: &mut Request,
+) -> Result<Response, ServiceError> {
+    let public_access = public_access(request)?;
+    permit(service, public_access)?;
+    // Only a caller that may is listened to at length.
+    let name = names::container(request)?;
+    let lease_id = conditions::lease_id(&request.headers)?;
+    let asked = GetContainerAcl { account: caller.unit(), name: name.clone(), lease_id };
+    caller.authorize(&service.store.snapshot(), asked).await?;
+    let document = request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?;
+    let now = service.store.now();
+    let operation = SetContainerAcl {
+        account: caller.unit(),
+        name,
+        version: caller.version,
+        lease_id,
+        if_modified_since: conditions::date(&request.headers, &header::IF_MODIFIED_SINCE, now)?,
+        if_unmodified_since: conditions::date(&request.headers, &header::IF_UNMODIFIED_SINCE, now)?,
+        acl: Acl { public_access, policies: signed_identifiers::parse(&document)? },
+    };
+    let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
+    let done = service
+        .store
+        .transact(Scope::unit(caller.unit()), |txn| async move { acl::set(&txn, operation).await })
+        .await
+        .map_err(errors::of)?;
+    Ok(stamped(Response::new(StatusCode::OK), done.etag, done.last_modified))
+}
+
+/// No container becomes public where none may be.
+pub(crate) fn permit(service: &BlobService, access: PublicAccess) -> Result<(), ServiceError> {
+    if access == PublicAccess::Private || service.accounts.public_access() {
+        return Ok(());
+    }
+    let message = "Public access is not permitted on this storage account.";
+    Err(ServiceError::new(ErrorCode::PublicAccessNotPermitted, message))
+}
+
+pub(crate) async fn user_delegation_key(
+    service: &BlobService,
+    caller: &Caller,
+    request: &mut Request,
+) -> Result<Response, ServiceError> {
+    caller.known()?;
+    let document = request.body.collect(delegation_key::BODY_MAX_BYTES).await?;
+    let rows = service.store.snapshot();
+    delegation_key::answer(caller, &rows, Service::Blob, &document, service.store.now()).await
+}
