@@ -5,6 +5,7 @@ mod load;
 mod peers;
 mod queue;
 mod rows;
+mod table;
 
 use std::time::Duration;
 
@@ -23,6 +24,14 @@ pub(crate) fn run_queue(arguments: &Arguments) -> anyhow::Result<Report> {
     let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
     let rounds = if arguments.quick { 1 } else { 3 };
     runtime.block_on(queue::run(arguments, time, rounds))
+}
+
+/// The Table service, beside Azurite's.
+pub(crate) fn run_table(arguments: &Arguments) -> anyhow::Result<Report> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
+    let rounds = if arguments.quick { 1 } else { 3 };
+    runtime.block_on(table::run(arguments, time, rounds))
 }
 
 /// Loads a server that is already running, for profiling it: `load PORT put|get BYTES SECONDS`, or, with the port of its

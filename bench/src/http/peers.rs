@@ -15,6 +15,8 @@ pub(crate) struct Peer {
     pub(crate) port: u16,
     /// The port of its Queue service.
     pub(crate) queue_port: u16,
+    /// The port of its Table service.
+    pub(crate) table_port: u16,
     child: Child,
     /// From its start to the first connection it took.
     pub(crate) start: Duration,
@@ -44,16 +46,17 @@ impl Peer {
             let digits = found.with_context(|| format!("no {service} endpoint"))?;
             Ok(digits.chars().take_while(char::is_ascii_digit).collect::<String>().parse()?)
         };
-        let (port, queue_port) = (port_of("Blob")?, port_of("Queue")?);
+        let (port, queue_port, table_port) = (port_of("Blob")?, port_of("Queue")?, port_of("Table")?);
         std::thread::spawn(move || lines.for_each(drop));
-        let mut peer = Self { port, queue_port, child, start: Duration::ZERO };
+        let mut peer = Self { port, queue_port, table_port, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(peer)
     }
 
     /// Something that runs already; the child that is dropped with it is only a stand-in.
     pub(crate) fn running(port: u16) -> anyhow::Result<Self> {
-        Ok(Self { port, queue_port: port, child: Command::new("true").spawn()?, start: Duration::ZERO })
+        let child = Command::new("true").spawn()?;
+        Ok(Self { port, queue_port: port, table_port: port, child, start: Duration::ZERO })
     }
 
     /// Azurite, as `cargo xtask bench` installed it; `None` when it did not.
@@ -68,7 +71,7 @@ impl Peer {
         }
         let start = Instant::now();
         let child = command.stdout(Stdio::null()).spawn().context("cannot start Azurite")?;
-        let mut peer = Self { port, queue_port: queue, child, start: Duration::ZERO };
+        let mut peer = Self { port, queue_port: queue, table_port: table, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(Some(peer))
     }
@@ -102,7 +105,7 @@ impl Peer {
         let start = Instant::now();
         let child =
             Command::new("/usr/sbin/nginx").arg("-c").arg(&configuration).arg("-e").arg(at("error.log")).spawn()?;
-        let mut peer = Self { port, queue_port: 0, child, start: Duration::ZERO };
+        let mut peer = Self { port, queue_port: 0, table_port: 0, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(Some(peer))
     }

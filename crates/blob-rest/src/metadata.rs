@@ -1,11 +1,9 @@
 //! Metadata and HTTP properties, from headers and to headers.
 
-use blob::{HttpHeaders, Metadata};
+use blob::HttpHeaders;
 use http::{HeaderName, header};
+pub(crate) use rest::metadata::{from_headers, to_headers};
 use rest::{Caller, Headers, Response, ServiceError, checksum, headers};
-use types::{ErrorCode, limits::METADATA_MAX_BYTES, names::MetadataName};
-
-const PREFIX: &str = "x-ms-meta-";
 
 macro_rules! names {
     ($($name:ident: $text:literal;)*) => {
@@ -20,55 +18,6 @@ names! {
     BLOB_CONTENT_DISPOSITION: "x-ms-blob-content-disposition";
     BLOB_CACHE_CONTROL: "x-ms-blob-cache-control";
     BLOB_CONTENT_MD5: "x-ms-blob-content-md5";
-}
-
-/// The metadata of a request, in the order of names, which keep their letter case. Two names that differ in nothing else
-/// are one name twice, which is refused.
-pub(crate) fn from_headers(sent: &Headers) -> Result<Metadata, ServiceError> {
-    let mut metadata = Metadata::new();
-    let mut bytes = 0;
-    for (name, value) in sent.iter_as_sent() {
-        let Some((prefix, key)) = name.split_at_checked(PREFIX.len()) else { continue };
-        if !prefix.eq_ignore_ascii_case(PREFIX) {
-            continue;
-        }
-        if key.is_empty() {
-            return Err(ServiceError::new(
-                ErrorCode::EmptyMetadataKey,
-                "The key for one of the metadata key-value pairs is empty.",
-            ));
-        }
-        let invalid = || {
-            ServiceError::new(
-                ErrorCode::InvalidMetadata,
-                "The metadata specified is invalid. It has characters that are not permitted.",
-            )
-            .with_detail("HeaderName", name)
-        };
-        if metadata.iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(key)) {
-            return Err(invalid());
-        }
-        MetadataName::parse(key).map_err(|_| invalid())?;
-        let value = value.to_str().map_err(|_| invalid())?;
-        bytes += key.len() + value.len();
-        metadata.push((key.to_owned(), value.to_owned()));
-    }
-    if bytes > METADATA_MAX_BYTES {
-        return Err(ServiceError::new(
-            ErrorCode::MetadataTooLarge,
-            "The size of the specified metadata exceeds the maximum size permitted.",
-        )
-        .with_detail("MaxLimit", METADATA_MAX_BYTES.to_string()));
-    }
-    metadata.sort();
-    Ok(metadata)
-}
-
-pub(crate) fn to_headers(mut response: Response, metadata: &Metadata) -> Response {
-    for (name, value) in metadata {
-        response = response.text_header(format!("{PREFIX}{name}"), value);
-    }
-    response
 }
 
 /// How a blob that is being put will be served. The `x-ms-blob-` headers win over the standard ones.

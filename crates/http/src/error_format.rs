@@ -44,7 +44,8 @@ impl ODataMetadata {
 
 impl ErrorFormat {
     /// The media type and the body.
-    pub(crate) fn write(self, error: &ServiceError, request_id: RequestId, now: Timestamp) -> (&'static str, Bytes) {
+    #[must_use]
+    pub fn write(self, error: &ServiceError, request_id: RequestId, now: Timestamp) -> (&'static str, Bytes) {
         let message = format!("{}\nRequestId:{request_id}\nTime:{}", error.message, dates::iso8601(now));
         let code = error.code.as_str();
         match self {

@@ -4,7 +4,8 @@ use std::{borrow::Cow, fmt::Write};
 
 /// Decodes, or `None` for a broken escape or bytes that are not UTF-8. A plus is a plus: the clients of the services
 /// send a space as `%20`.
-pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
+#[must_use]
+pub fn decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
@@ -22,7 +23,8 @@ pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Encodes everything but unreserved characters.
-pub(crate) fn encode(text: &str) -> String {
+#[must_use]
+pub fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {

@@ -1,4 +1,4 @@
-//! Get and Set Queue ACL, and Get User Delegation Key.
+//! Get Queue ACL and Set Queue ACL: stored access policies as XML.
 
 use access::{acl::Acl, need::Service};
 use http::StatusCode;
@@ -18,11 +18,11 @@ pub(crate) async fn get(service: &QueueService, caller: &Caller, request: &Reque
 pub(crate) async fn set(
     service: &QueueService,
     caller: &Caller,
-    request: &mut Request,
+    mut request: Request,
 ) -> Result<Response, ServiceError> {
-    let address = names::address(caller, request)?;
-    let document = request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?;
-    let policies = signed_identifiers::parse(&document)?;
+    let address = names::address(caller, &request)?;
+    let body = request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?;
+    let policies = signed_identifiers::parse(&body)?;
     let operation = SetQueueAcl { address, acl: Acl { policies, ..Acl::default() } };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
@@ -40,6 +40,7 @@ pub(crate) async fn user_delegation_key(
     caller: &Caller,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
+    caller.known()?;
     let document = request.body.collect(delegation_key::BODY_MAX_BYTES).await?;
     let rows = service.store.snapshot();
     delegation_key::answer(caller, &rows, Service::Queue, &document, service.store.now()).await

@@ -6,7 +6,6 @@ mod acl;
 mod errors;
 mod listing;
 mod messages;
-mod metadata;
 mod names;
 mod parameters;
 mod queues;
@@ -15,7 +14,7 @@ mod xml;
 
 use std::sync::Arc;
 
-use access::Accounts;
+use access::{Accounts, need::Service::Queue};
 use queue::Messages;
 use rest::{BoxFuture, Outcome, Request, Service, ServiceError, cors};
 use store::Store;
@@ -49,8 +48,7 @@ impl Service for QueueService {
     }
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
-        Box::pin(cors::around(&self.store, &self.accounts, access::need::Service::Queue, request, |request| {
-            route::answer(self, request)
-        }))
+        let answer = |request| route::answer(self, request);
+        Box::pin(cors::around(&self.store, &self.accounts, Queue, request, answer))
     }
 }

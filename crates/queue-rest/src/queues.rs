@@ -2,10 +2,10 @@
 
 use http::{HeaderName, StatusCode};
 use queue::queue::{self as domain, CreateQueue, Created, DeleteQueue, GetQueueMetadata, SetQueueMetadata};
-use rest::{Caller, Request, Response, ServiceError};
+use rest::{Caller, Request, Response, ServiceError, metadata};
 use store::Scope;
 
-use crate::{QueueService, errors, metadata, names};
+use crate::{QueueService, errors, names};
 
 const APPROXIMATE_MESSAGES_COUNT: HeaderName = HeaderName::from_static("x-ms-approximate-messages-count");
 
@@ -15,7 +15,7 @@ pub(crate) async fn create(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let operation =
-        CreateQueue { address: names::address(caller, request)?, metadata: metadata::from_headers(request)? };
+        CreateQueue { address: names::address(caller, request)?, metadata: metadata::from_headers(&request.headers)? };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
     let scope = Scope::unit(caller.unit()).object(&object);
@@ -66,8 +66,10 @@ pub(crate) async fn set_metadata(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let operation =
-        SetQueueMetadata { address: names::address(caller, request)?, metadata: metadata::from_headers(request)? };
+    let operation = SetQueueMetadata {
+        address: names::address(caller, request)?,
+        metadata: metadata::from_headers(&request.headers)?,
+    };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
     let scope = Scope::unit(caller.unit()).object(&object);

@@ -95,8 +95,7 @@ pub(crate) async fn answer(service: &QueueService, request: Request) -> Outcome 
 }
 
 async fn run(service: &QueueService, mut request: Request, operation: Operation) -> Result<Response, ServiceError> {
-    let now = service.store.now();
-    let caller = caller::authenticate(&service.accounts, Service::Queue, &request, now)?;
+    let caller = caller::authenticate(&service.accounts, Service::Queue, &request, service.store.now())?;
     // Nothing of a queue is public, so nobody unknown is listened to any longer.
     caller.known()?;
     match operation {
@@ -105,7 +104,7 @@ async fn run(service: &QueueService, mut request: Request, operation: Operation)
         }
         Operation::GetQueueServiceProperties => service_properties::get(&service.store, Service::Queue, &caller).await,
         Operation::GetQueueServiceStats => {
-            service_properties::stats(&service.store, Service::Queue, &caller, now).await
+            service_properties::stats(&service.store, Service::Queue, &caller, service.store.now()).await
         }
         Operation::GetUserDelegationKey => acl::user_delegation_key(service, &caller, &mut request).await,
         Operation::ListQueues => listing::queues(service, &caller, &request).await,
@@ -114,7 +113,7 @@ async fn run(service: &QueueService, mut request: Request, operation: Operation)
         Operation::GetQueueMetadata => queues::metadata(service, &caller, &request).await,
         Operation::SetQueueMetadata => queues::set_metadata(service, &caller, &request).await,
         Operation::GetQueueAcl => acl::get(service, &caller, &request).await,
-        Operation::SetQueueAcl => acl::set(service, &caller, &mut request).await,
+        Operation::SetQueueAcl => acl::set(service, &caller, request).await,
         Operation::PutMessage => messages::put(service, &caller, request).await,
         Operation::GetMessages => messages::get(service, &caller, &request).await,
         Operation::PeekMessages => messages::peek(service, &caller, &request).await,

@@ -10,6 +10,7 @@ use blob_rest::BlobService;
 use queue_rest::QueueService;
 use rest::Service;
 use store::Store;
+use table_rest::TableService;
 
 use crate::{
     config::{Config, Ports},
@@ -36,7 +37,7 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
     [
         Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, build: Some(blob) },
         Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: Some(queue) },
-        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: None },
+        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: Some(table) },
         Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: None },
         Slot { name: "smb", endpoint: "", port: ports.smb, build: None },
     ]
@@ -48,6 +49,10 @@ fn blob(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
 
 fn queue(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
     Arc::new(QueueService::new(store.clone(), Arc::clone(accounts), randomness::bits))
+}
+
+fn table(store: &Store, accounts: &Arc<Accounts>) -> Arc<dyn Service> {
+    Arc::new(TableService::new(store.clone(), Arc::clone(accounts)))
 }
 
 /// The configured accounts and the stored ones, each with its unit in the store.

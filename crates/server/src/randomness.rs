@@ -1,5 +1,5 @@
-//! The one place that draws randomness: ids of requests and messages, pop receipts, keys of accounts, and the word in the
-//! admin note.
+//! The one place that draws randomness: ids of requests and messages, pop receipts, keys of accounts, and the word in
+//! the admin note.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

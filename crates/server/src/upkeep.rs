@@ -59,14 +59,15 @@ async fn sweep(store: &Store, metrics: &Metrics, mut shutdown: Shutdown) {
     }
 }
 
-/// One step of every sweeper: deleted containers, cleared and deleted queues, expired messages; then the contents that
-/// nothing points to any more.
+/// One step of every sweeper: deleted containers and tables, cleared and deleted queues, expired messages; then the
+/// contents that nothing points to any more.
 async fn sweep_step(store: &Store, expired: &mut queue::expiry::Cursor) -> anyhow::Result<(sweep::Progress, bool)> {
     let containers = blob::sweep::step(store).await?;
     let queues = queue::sweep::step(store).await?;
     let messages = queue::expiry::step(store, expired).await?;
+    let tables = table::sweep::step(store).await?;
     let progress = sweep::step(store).await?;
-    Ok((progress, containers || queues || messages || progress.more))
+    Ok((progress, containers || queues || messages || tables || progress.more))
 }
 
 async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {

@@ -41,11 +41,16 @@ fn check(data_dir: &Path) -> Result<CheckReport> {
     let total = engine.metrics().live_chunk_bytes;
     let mut report = runtime.block_on(engine.check(|progress| bar.show(progress.rows, progress.chunk_bytes, total)))?;
     bar.end();
-    let rows = Snapshot::new(engine.view(Horizon::Durable));
-    report.problems.extend(runtime.block_on(queue::audit::audit(&rows))?.problems);
-    drop(rows);
+    report.problems.extend(runtime.block_on(audit_services(&Snapshot::new(engine.view(Horizon::Durable))))?);
     engine.close()?;
     Ok(report)
+}
+
+/// What the services find wrong with their own rows.
+async fn audit_services(rows: &Snapshot) -> Result<Vec<String>> {
+    let mut problems = queue::audit::audit(rows).await?.problems;
+    problems.extend(table::audit::audit(rows).await?.problems);
+    Ok(problems)
 }
 
 fn as_json(data_dir: &Path, report: &CheckReport) -> serde_json::Value {

@@ -1,17 +1,23 @@
-//! Metadata, from headers and to headers.
+//! Metadata: names and values of the client's own, in headers that begin with `x-ms-meta-`.
 
-use queue::Metadata;
-use rest::{Request, Response, ServiceError};
 use types::{ErrorCode, limits::METADATA_MAX_BYTES, names::MetadataName};
+
+use crate::{Headers, Response, ServiceError};
 
 const PREFIX: &str = "x-ms-meta-";
 
-/// The metadata of a request, in the order of names without regard to case, which they keep. Two names that differ in
-/// nothing else are one name twice, which is refused.
-pub(crate) fn from_headers(request: &Request) -> Result<Metadata, ServiceError> {
+/// Names and values.
+pub type Metadata = Vec<(String, String)>;
+
+/// The metadata of a request, in the order of names, which keep their letter case. Two names that differ in nothing else
+/// are one name twice, which is refused.
+///
+/// # Errors
+/// A name is empty, not allowed or there twice, a value is no text, or it is too much.
+pub fn from_headers(sent: &Headers) -> Result<Metadata, ServiceError> {
     let mut metadata = Metadata::new();
     let mut bytes = 0;
-    for (name, value) in request.headers.iter_as_sent() {
+    for (name, value) in sent.iter_as_sent() {
         let Some((prefix, key)) = name.split_at_checked(PREFIX.len()) else { continue };
         if !prefix.eq_ignore_ascii_case(PREFIX) {
             continue;
@@ -44,11 +50,13 @@ pub(crate) fn from_headers(request: &Request) -> Result<Metadata, ServiceError> 
         )
         .with_detail("MaxLimit", METADATA_MAX_BYTES.to_string()));
     }
-    metadata.sort_by_key(|(name, _)| name.to_ascii_lowercase());
+    metadata.sort();
     Ok(metadata)
 }
 
-pub(crate) fn to_headers(mut response: Response, metadata: &Metadata) -> Response {
+/// The answer with its metadata.
+#[must_use]
+pub fn to_headers(mut response: Response, metadata: &Metadata) -> Response {
     for (name, value) in metadata {
         response = response.text_header(format!("{PREFIX}{name}"), value);
     }

@@ -1,0 +1,208 @@
+//! The operation table: verb, resource and `comp` tell the operations apart.
+
+use access::need::Service;
+use rest::{ODataMetadata, Outcome, Request, Response, ServiceError, caller, service_properties};
+use types::ErrorCode;
+
+use crate::{
+    TableService, acl,
+    address::Resource,
+    batch, entities, errors,
+    exchange::{self, Head, Scene, Verb, X_HTTP_METHOD},
+    format::Format,
+    query, tables,
+};
+
+/// What a path names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Service,
+    Tables,
+    Table,
+    Batch,
+    Entities,
+    Entity,
+}
+
+/// The operations that are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    GetTableServiceProperties,
+    SetTableServiceProperties,
+    GetTableServiceStats,
+    QueryTables,
+    GetTable,
+    CreateTable,
+    DeleteTable,
+    GetTableAcl,
+    SetTableAcl,
+    QueryEntities,
+    QueryEntity,
+    InsertEntity,
+    UpdateEntity,
+    MergeEntity,
+    DeleteEntity,
+    Batch,
+}
+
+/// One row an operation: where, verb, `comp`.
+const TABLE: &[(Level, Verb, &str, Operation)] = &[
+    (Level::Service, Verb::Get, "properties", Operation::GetTableServiceProperties),
+    (Level::Service, Verb::Put, "properties", Operation::SetTableServiceProperties),
+    (Level::Service, Verb::Get, "stats", Operation::GetTableServiceStats),
+    (Level::Tables, Verb::Get, "", Operation::QueryTables),
+    (Level::Tables, Verb::Post, "", Operation::CreateTable),
+    (Level::Table, Verb::Get, "", Operation::GetTable),
+    (Level::Table, Verb::Delete, "", Operation::DeleteTable),
+    (Level::Entities, Verb::Get, "acl", Operation::GetTableAcl),
+    (Level::Entities, Verb::Put, "acl", Operation::SetTableAcl),
+    (Level::Entities, Verb::Get, "", Operation::QueryEntities),
+    (Level::Entities, Verb::Post, "", Operation::InsertEntity),
+    (Level::Entity, Verb::Get, "", Operation::QueryEntity),
+    (Level::Entity, Verb::Put, "", Operation::UpdateEntity),
+    (Level::Entity, Verb::Merge, "", Operation::MergeEntity),
+    (Level::Entity, Verb::Delete, "", Operation::DeleteEntity),
+    (Level::Batch, Verb::Post, "", Operation::Batch),
+];
+
+impl Operation {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::GetTableServiceProperties => "GetTableServiceProperties",
+            Self::SetTableServiceProperties => "SetTableServiceProperties",
+            Self::GetTableServiceStats => "GetTableServiceStats",
+            Self::QueryTables => "QueryTables",
+            Self::GetTable => "GetTable",
+            Self::CreateTable => "CreateTable",
+            Self::DeleteTable => "DeleteTable",
+            Self::GetTableAcl => "GetTableAcl",
+            Self::SetTableAcl => "SetTableAcl",
+            Self::QueryEntities => "QueryEntities",
+            Self::QueryEntity => "QueryEntity",
+            Self::InsertEntity => "InsertEntity",
+            Self::UpdateEntity => "UpdateEntity",
+            Self::MergeEntity => "MergeEntity",
+            Self::DeleteEntity => "DeleteEntity",
+            Self::Batch => "EntityGroupTransaction",
+        }
+    }
+}
+
+pub(crate) async fn answer(service: &TableService, mut request: Request) -> Outcome {
+    let (operation, outcome) = match find(&request) {
+        Ok((operation, verb, resource)) => {
+            (operation.name(), run(service, &mut request, operation, verb, resource).await)
+        }
+        Err(error) => ("Unknown", Err(error)),
+    };
+    Outcome { operation, response: outcome.unwrap_or_else(|error| refusal(&request, error)) }
+}
+
+/// The error in the format that was asked for.
+fn refusal(request: &Request, error: ServiceError) -> Response {
+    let accept = request.header(&http::header::ACCEPT).ok().flatten();
+    let asked = request.target.query.get("$format");
+    let format =
+        Format::asked(asked, accept, exchange::version(request)).unwrap_or(Format::Json(ODataMetadata::Minimal));
+    Response::from(errors::told(error, None)).with_error_format(format.of_errors())
+}
+
+async fn run(
+    service: &TableService,
+    request: &mut Request,
+    operation: Operation,
+    verb: Verb,
+    resource: Resource,
+) -> Result<Response, ServiceError> {
+    let caller = caller::authenticate(&service.accounts, Service::Table, request, service.store.now())?;
+    let scene = Scene::new(&caller, request);
+    match (operation, &resource) {
+        (Operation::GetTableAcl, Resource::Entities(name)) => return acl::get(service, &scene, name).await,
+        (Operation::SetTableAcl, Resource::Entities(name)) => return acl::set(service, &scene, name, request).await,
+        (Operation::GetTableServiceProperties, _) => {
+            return service_properties::get(&service.store, Service::Table, &caller).await;
+        }
+        (Operation::SetTableServiceProperties, _) => {
+            return service_properties::set(&service.store, Service::Table, &caller, request).await;
+        }
+        (Operation::GetTableServiceStats, _) => {
+            return service_properties::stats(&service.store, Service::Table, &caller, service.store.now()).await;
+        }
+        (Operation::Batch, _) => return batch::answer(service, &scene, request).await,
+        _ => {}
+    }
+    let body = match operation {
+        Operation::CreateTable => tables::body(request).await?,
+        Operation::InsertEntity | Operation::UpdateEntity | Operation::MergeEntity => {
+            request.body.collect(entities::body_max()).await?
+        }
+        _ => bytes::Bytes::new(),
+    };
+    let head = Head::of_request(request, verb, resource)?;
+    let asked = &request.target.query;
+    let format = exchange::format(&head, asked, scene.version)?;
+    let answer = match (operation, &head.resource) {
+        (Operation::QueryTables, _) => tables::query(service, &scene, format, asked).await,
+        (Operation::CreateTable, _) => tables::create(service, &scene, &head, format, &body).await,
+        (Operation::GetTable, Resource::Table(name)) => tables::get(service, &scene, name, format).await,
+        (Operation::DeleteTable, Resource::Table(name)) => tables::delete(service, &scene, name, format).await,
+        (Operation::QueryEntities, Resource::Entities(name)) => {
+            query::entities(service, &scene, name, format, asked).await
+        }
+        (Operation::QueryEntity, Resource::Entity(name, key)) => {
+            entities::get(service, &scene, name, key, format, asked).await
+        }
+        _ => entities::change(service, &scene, &head, format, &body).await,
+    };
+    answer.map(crate::answer::Answer::into_response)
+}
+
+fn find(request: &Request) -> Result<(Operation, Verb, Resource), ServiceError> {
+    let path = match request.target.segments() {
+        (container, None) => container.unwrap_or_default(),
+        // Neither names nor keys hold a slash.
+        (_, Some(_)) => return Err(ServiceError::invalid_uri("there is a slash behind the table")),
+    };
+    let verb = Verb::asked(&request.method, request.header(&X_HTTP_METHOD)?)?;
+    let resource = Resource::parse(path)?;
+    let level = match &resource {
+        Resource::Service => Level::Service,
+        Resource::Tables => Level::Tables,
+        Resource::Table(_) => Level::Table,
+        Resource::Batch => Level::Batch,
+        Resource::Entities(_) => Level::Entities,
+        Resource::Entity(..) => Level::Entity,
+    };
+    let comp = request.target.query.get("comp").unwrap_or_default();
+    let same_place = |row: &&(Level, Verb, &str, Operation)| row.0 == level && row.2.eq_ignore_ascii_case(comp);
+    if let Some(row) = TABLE.iter().filter(same_place).find(|row| row.1 == verb) {
+        return Ok((row.3, verb, resource));
+    }
+    if TABLE.iter().any(|row| same_place(&row)) {
+        return Err(ServiceError::new(
+            ErrorCode::MethodNotAllowed,
+            "The requested method is not allowed on the specified resource.",
+        ));
+    }
+    if comp.is_empty() {
+        return Err(ServiceError::new(
+            ErrorCode::NotImplemented,
+            "The requested operation is not implemented on the specified resource.",
+        ));
+    }
+    // Operations of the service that are not built yet come here too: refused by name, never taken for another.
+    Err(ServiceError::invalid_query("comp", comp, "the operation is unknown or not supported"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_rows_are_the_same_place_and_verb() {
+        for (number, row) in TABLE.iter().enumerate() {
+            let twin = TABLE[..number].iter().find(|other| (other.0, other.1, other.2) == (row.0, row.1, row.2));
+            assert!(twin.is_none(), "{row:?}");
+        }
+    }
+}

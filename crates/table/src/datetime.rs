@@ -1,0 +1,251 @@
+//! Edm.DateTime: an instant from 1601 to 9999 in ticks of 100 nanoseconds, always UTC.
+
+use types::Timestamp;
+
+const TICKS_PER_SECOND: u64 = 10_000_000;
+const DAY_SECONDS: u64 = 86_400;
+/// Ticks from 0001-01-01 to 1970-01-01.
+const UNIX_EPOCH: u64 = 719_162 * DAY_SECONDS * TICKS_PER_SECOND;
+/// 1601-01-01, the earliest that the service stores.
+const FIRST: u64 = 584_388 * DAY_SECONDS * TICKS_PER_SECOND;
+/// Behind 9999-12-31.
+const END: u64 = 3_652_059 * DAY_SECONDS * TICKS_PER_SECOND;
+
+/// The length of the longest text.
+pub const TEXT_MAX: usize = 28;
+
+/// An instant: 100-nanosecond ticks since 0001-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DateTime(u64);
+
+impl DateTime {
+    /// The instant of these ticks; `None` outside of 1601 to 9999.
+    #[must_use]
+    pub fn from_ticks(ticks: u64) -> Option<Self> {
+        (FIRST..END).contains(&ticks).then_some(Self(ticks))
+    }
+
+    /// Ticks since 0001-01-01.
+    #[must_use]
+    pub const fn ticks(self) -> u64 {
+        self.0
+    }
+
+    /// An instant of server time.
+    #[must_use]
+    pub fn of(timestamp: Timestamp) -> Self {
+        Self(UNIX_EPOCH.saturating_add(timestamp.ticks()).min(END - 1))
+    }
+
+    /// Reads `2024-05-01T10:20:30.1234567Z`. Without a zone it is UTC; an offset is applied; the time, its seconds and
+    /// the fraction may be missing; digits behind the seventh are dropped.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (date, time) = match text.split_once(['T', 't', ' ']) {
+            Some((date, time)) => (date, time),
+            None => (text, "00:00"),
+        };
+        let (time, offset_minutes) = zone(time)?;
+        let (year, rest) = date.split_once('-')?;
+        let (month, day) = rest.split_once('-')?;
+        let (year, month, day) = (number(year, 4)?, number(month, 2)?, number(day, 2)?);
+        if !(1..=12).contains(&month) || day == 0 || day > days_in(year, month) {
+            return None;
+        }
+        let (time, fraction) = match time.split_once('.') {
+            Some((time, digits)) => (time, fraction(digits)?),
+            None => (time, 0),
+        };
+        let (hour, rest) = time.split_once(':')?;
+        let (minute, second) = match rest.split_once(':') {
+            Some((minute, second)) => (number(minute, 2)?, number(second, 2)?),
+            None if fraction == 0 => (number(rest, 2)?, 0),
+            None => return None,
+        };
+        let hour = number(hour, 2)?;
+        if hour > 23 || minute > 59 || second > 59 {
+            return None;
+        }
+        let seconds = days_before(year, month, day)? * DAY_SECONDS + hour * 3600 + minute * 60 + second;
+        let seconds = seconds.checked_add_signed(offset_minutes.checked_mul(-60)?)?;
+        Self::from_ticks(seconds.checked_mul(TICKS_PER_SECOND)?.checked_add(fraction)?)
+    }
+
+    /// Appends `2024-05-01T10:20:30.1234567Z`, without the zeros at the end of the fraction and without an empty one.
+    pub fn write(self, out: &mut Vec<u8>) {
+        self.write_seconds(out);
+        let mut fraction = self.0 % TICKS_PER_SECOND;
+        if fraction > 0 {
+            let mut digits = 7;
+            while fraction.is_multiple_of(10) {
+                fraction /= 10;
+                digits -= 1;
+            }
+            out.push(b'.');
+            push(out, fraction, digits);
+        }
+        out.push(b'Z');
+    }
+
+    /// Appends the same with all seven digits: the form of a Timestamp, which its ETag repeats.
+    pub fn write_full(self, out: &mut Vec<u8>) {
+        self.write_seconds(out);
+        out.push(b'.');
+        push(out, self.0 % TICKS_PER_SECOND, 7);
+        out.push(b'Z');
+    }
+
+    fn write_seconds(self, out: &mut Vec<u8>) {
+        let seconds = self.0 / TICKS_PER_SECOND;
+        let (year, month, day) = civil(seconds / DAY_SECONDS);
+        let of_day = seconds % DAY_SECONDS;
+        for (number, digits, behind) in
+            [(year, 4, b'-'), (month, 2, b'-'), (day, 2, b'T'), (of_day / 3600, 2, b':'), (of_day / 60 % 60, 2, b':')]
+        {
+            push(out, number, digits);
+            out.push(behind);
+        }
+        push(out, of_day % 60, 2);
+    }
+}
+
+impl std::fmt::Display for DateTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = Vec::with_capacity(TEXT_MAX);
+        self.write(&mut text);
+        f.write_str(&String::from_utf8_lossy(&text))
+    }
+}
+
+fn push(out: &mut Vec<u8>, number: u64, digits: u32) {
+    for place in (0..digits).rev() {
+        let digit = u8::try_from(number / 10_u64.pow(place) % 10).unwrap_or_default();
+        out.push(b'0' + digit);
+    }
+}
+
+fn number(text: &str, digits: usize) -> Option<u64> {
+    let right = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    right.then(|| text.parse().ok()).flatten()
+}
+
+fn fraction(digits: &str) -> Option<u64> {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let kept = digits.get(..7).unwrap_or(digits);
+    let places = u32::try_from(7 - kept.len()).ok()?;
+    Some(kept.parse::<u64>().ok()? * 10_u64.pow(places))
+}
+
+/// The time without its zone, and the minutes that the zone is ahead of UTC.
+fn zone(time: &str) -> Option<(&str, i64)> {
+    if let Some(time) = time.strip_suffix(['Z', 'z']) {
+        return Some((time, 0));
+    }
+    let Some(sign) = time.find(['+', '-']) else { return Some((time, 0)) };
+    let (time, zone) = time.split_at_checked(sign)?;
+    let (sign, digits) = zone.split_at_checked(1)?;
+    let (hours, minutes) = digits.split_once(':')?;
+    let (hours, minutes) = (number(hours, 2)?, number(minutes, 2)?);
+    if hours > 14 || minutes > 59 {
+        return None;
+    }
+    let minutes = i64::try_from(hours * 60 + minutes).ok()?;
+    Some((time, if sign == "-" { -minutes } else { minutes }))
+}
+
+const fn is_leap(year: u64) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+const fn days_in(year: u64, month: u64) -> u64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 0001-01-01 to a date.
+fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
+    let years = year.checked_sub(1)?;
+    let months: u64 = (1..month).map(|month| days_in(year, month)).sum();
+    Some(years * 365 + years / 4 - years / 100 + years / 400 + months + day - 1)
+}
+
+/// Year, month and day of a number of days since 0001-01-01, counted in eras of 400 years that begin in March.
+const fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 306;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400;
+    (if month <= 2 { year + 1 } else { year }, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn texts_and_instants() {
+        // text, the same written by us
+        let table = [
+            ("2024-05-01T10:20:30.1234567Z", Some("2024-05-01T10:20:30.1234567Z")),
+            ("2024-05-01T10:20:30.12345678901Z", Some("2024-05-01T10:20:30.1234567Z")),
+            ("2024-02-29T00:00:00Z", Some("2024-02-29T00:00:00Z")),
+            ("2024-05-01T10:20:30.120Z", Some("2024-05-01T10:20:30.12Z")),
+            ("2024-05-01T10:20:30", Some("2024-05-01T10:20:30Z")),
+            ("2024-05-01T10:20", Some("2024-05-01T10:20:00Z")),
+            ("2024-05-01", Some("2024-05-01T00:00:00Z")),
+            ("2024-05-01T00:30:00+01:00", Some("2024-04-30T23:30:00Z")),
+            ("2024-05-01T23:30:00-01:00", Some("2024-05-02T00:30:00Z")),
+            ("1601-01-01T00:00:00Z", Some("1601-01-01T00:00:00Z")),
+            ("9999-12-31T23:59:59.9999999Z", Some("9999-12-31T23:59:59.9999999Z")),
+            ("1600-12-31T23:59:59Z", None),
+            ("9999-12-31T23:59:59-01:00", None),
+            ("0000-01-01", None),
+            ("2023-02-29", None),
+            ("2024-13-01", None),
+            ("2024-05-01T24:00:00Z", None),
+            ("2024-05-01T10:20:60Z", None),
+            ("2024-05-01T10:20:30.Z", None),
+            ("2024-05-01T10:20.5Z", None),
+            ("24-05-01", None),
+            ("", None),
+            ("T", None),
+            ("2024-05-01T", None),
+        ];
+        for (text, written) in table {
+            assert_eq!(DateTime::parse(text).map(|instant| instant.to_string()).as_deref(), written, "{text}");
+        }
+    }
+
+    #[test]
+    fn server_time_is_an_instant() {
+        let instant = DateTime::of(Timestamp::from_ticks(17_145_588_301_234_560));
+        let mut full = Vec::new();
+        instant.write_full(&mut full);
+        assert_eq!(full, b"2024-05-01T10:20:30.1234560Z");
+    }
+
+    proptest! {
+        #[test]
+        fn every_instant_comes_back(ticks in FIRST..END) {
+            let instant = DateTime(ticks);
+            prop_assert_eq!(DateTime::parse(&instant.to_string()), Some(instant));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC*|[0-9TZ:.+ -]{0,40}") {
+            let _read = DateTime::parse(&text);
+        }
+    }
+}

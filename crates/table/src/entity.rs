@@ -1,0 +1,132 @@
+//! One entity: insert, update, merge, the two upserts, delete, and the query of one by its keys.
+//!
+//! What `If-Match` means for each is decided in `concurrency`. Writers of one entity queue on its row; writers of one
+//! partition do not meet at all.
+
+use access::{Authorized, Operation, need::Need};
+use concurrency::table_etag::{EntityETag, EntityEffect, EntityOperation, EntityRefusal, IfMatch};
+use store::{Read, Scope, Store, Txn};
+use types::UnitId;
+
+use crate::{
+    Entity, EntityKey,
+    errors::TableError,
+    keys, permissions,
+    properties::Properties,
+    query::range::authorised,
+    records,
+    table::{TableAddress, find},
+};
+
+/// A change of one entity.
+#[derive(Clone, Debug)]
+pub struct ChangeEntity<'a> {
+    /// Its table.
+    pub table: TableAddress,
+    /// Its keys.
+    pub key: EntityKey,
+    /// What to do; never [`EntityOperation::Query`].
+    pub operation: EntityOperation,
+    /// If-Match
+    pub if_match: IfMatch<'a>,
+    /// The new properties; none for a delete.
+    pub properties: Properties,
+}
+
+impl Operation for ChangeEntity<'_> {
+    fn need(&self) -> Need<'_> {
+        let rule = permissions::entity_rule(self.operation, self.if_match);
+        permissions::entities(self.table.account(), self.table.folded(), rule)
+    }
+}
+
+/// What a change left behind: the entity with its new ETag, or nothing after a delete.
+pub type Changed = Option<Entity>;
+
+/// Does one change in a transaction of its own.
+///
+/// # Errors
+/// The table does not exist, the entity's state or its limits are against it, or the store failed.
+pub async fn change(store: &Store, request: &Authorized<ChangeEntity<'_>>) -> Result<Changed, TableError> {
+    // The unit is looked up again inside: this one only tells which writers queue behind each other.
+    let unit = find(&store.snapshot(), &request.table).await.map_or(UnitId::new(0), |table| table.unit);
+    let object = keys::entity(unit, &request.key);
+    let mut scope = Scope::unit(unit).object(&object);
+    if request.operation == EntityOperation::Delete {
+        scope = scope.reclaims();
+    }
+    store
+        .transact(scope, |txn| async move {
+            let table = find(&txn, &request.table).await?.unit;
+            apply(&txn, table, request).await
+        })
+        .await
+}
+
+/// Does one change inside a transaction.
+pub(crate) async fn apply(
+    txn: &Txn,
+    table: UnitId,
+    request: &Authorized<ChangeEntity<'_>>,
+) -> Result<Changed, TableError> {
+    request.confirm(txn).await?;
+    if !authorised(request).contains(&request.key) {
+        return Err(TableError::OutsideOfRange);
+    }
+    let row_key = keys::entity(table, &request.key);
+    let old = match txn.get(&row_key).await? {
+        Some(row) => Some(Entity::new(request.key.clone(), row)?),
+        None => None,
+    };
+    let old_etag = old.as_ref().map(Entity::etag);
+    let merged;
+    let properties = match (request.operation.decide(request.if_match, old_etag)?, &old) {
+        (EntityEffect::Delete, _) => {
+            txn.delete(row_key);
+            return Ok(None);
+        }
+        (EntityEffect::Read, _) => return Ok(old),
+        (EntityEffect::Merge, Some(old)) => {
+            let older = old.properties().collect::<Result<Vec<_>, _>>()?;
+            merged = request.properties.over(older.into_iter())?;
+            &merged
+        }
+        (EntityEffect::Insert | EntityEffect::Replace | EntityEffect::Merge, _) => &request.properties,
+    };
+    properties.check_size(&request.key)?;
+    let etag = EntityETag::after(old_etag, txn.now());
+    let row = records::encode_entity(etag.timestamp(), properties);
+    txn.put(row_key, row.clone());
+    Ok(Some(Entity::new(request.key.clone(), row)?))
+}
+
+/// Query of one entity by its keys.
+#[derive(Clone, Debug)]
+pub struct GetEntity {
+    /// Its table.
+    pub table: TableAddress,
+    /// Its keys.
+    pub key: EntityKey,
+}
+
+impl Operation for GetEntity {
+    fn need(&self) -> Need<'_> {
+        let rule = permissions::entity_rule(EntityOperation::Query, IfMatch::Absent);
+        permissions::entities(self.table.account(), self.table.folded(), rule)
+    }
+}
+
+/// Reads one entity.
+///
+/// # Errors
+/// The table or the entity does not exist, or the store failed.
+pub async fn get(rows: &impl Read, request: &Authorized<GetEntity>) -> Result<Entity, TableError> {
+    let table = find(rows, &request.table).await?.unit;
+    if !authorised(request).contains(&request.key) {
+        return Err(TableError::OutsideOfRange);
+    }
+    match rows.get(&keys::entity(table, &request.key)).await? {
+        Some(row) => Ok(Entity::new(request.key.clone(), row)?),
+        None => Err(EntityRefusal::NotFound.into()),
+    }
+}
