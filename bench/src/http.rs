@@ -34,14 +34,17 @@ pub(crate) fn run_table(arguments: &Arguments) -> anyhow::Result<Report> {
     runtime.block_on(table::run(arguments, time, rounds))
 }
 
-/// Loads a server that is already running, for profiling it: `load PORT put|get BYTES SECONDS`, or of the Table service
-/// `load PORT insert|batch|point|scan 0 SECONDS`.
+/// Loads a server that is already running, for profiling it: `load PORT put|get BYTES SECONDS`, of the Table service
+/// `load PORT insert|batch|point|scan 0 SECONDS`, of the Queue service `load PORT queue MESSAGES SECONDS`.
 pub(crate) fn load(words: &[String]) -> anyhow::Result<()> {
-    let [port, verb, bytes, seconds] = words else { anyhow::bail!("load PORT put|get BYTES SECONDS") };
+    let [port, verb, bytes, seconds] = words else { anyhow::bail!("load PORT put|get|queue BYTES|MESSAGES SECONDS") };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let bytes: usize = bytes.parse()?;
     if let Some(work) = table::Work::named(verb) {
         return runtime.block_on(table::load_running(port.parse()?, work, Duration::from_secs(seconds.parse()?)));
+    }
+    if verb == "queue" {
+        return runtime.block_on(queue::load_running(port.parse()?, bytes, Duration::from_secs(seconds.parse()?)));
     }
     runtime.block_on(rows::load(port.parse()?, verb, bytes, Duration::from_secs(seconds.parse()?)))
 }

@@ -96,6 +96,8 @@ pub(crate) async fn answer(service: &QueueService, request: Request) -> Outcome 
 
 async fn run(service: &QueueService, mut request: Request, operation: Operation) -> Result<Response, ServiceError> {
     let caller = caller::authenticate(&service.accounts, Service::Queue, &request, service.store.now())?;
+    // Nothing of a queue is public, so nobody unknown is listened to any longer.
+    caller.known()?;
     match operation {
         Operation::SetQueueServiceProperties => {
             service_properties::set(&service.store, Service::Queue, &caller, &mut request).await

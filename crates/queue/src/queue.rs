@@ -84,11 +84,12 @@ pub async fn create(txn: &Txn, request: &Authorized<CreateQueue>) -> Result<Crea
     Ok(Created::New)
 }
 
-/// Names of metadata compare without case.
+/// Names of metadata compare without case, which is also how each of them is there once.
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    let same =
-        |(one, other): (&(String, String), &(String, String))| one.0.eq_ignore_ascii_case(&other.0) && one.1 == other.1;
-    one.len() == other.len() && one.iter().zip(other).all(same)
+    let has = |(name, value): &(String, String)| {
+        other.iter().any(|(found, same)| found.eq_ignore_ascii_case(name) && same == value)
+    };
+    one.len() == other.len() && one.iter().all(has)
 }
 
 /// Get Queue Metadata.

@@ -18,6 +18,7 @@ fn creating_a_queue_twice_needs_the_same_metadata() {
             (vec![("a", "1"), ("b", "2")], Some(Created::New)),
             (vec![("a", "1"), ("b", "2")], Some(Created::Same)),
             (vec![("A", "1"), ("b", "2")], Some(Created::Same)),
+            (vec![("B", "2"), ("a", "1")], Some(Created::Same)),
             (vec![("a", "1")], None),
             (vec![("a", "1"), ("b", "x")], None),
         ];
