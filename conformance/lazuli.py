@@ -34,7 +34,7 @@ class Server:
             stdout=subprocess.PIPE, stderr=None, text=True,
         )
         for line in self.process.stdout:
-            found = re.search(r"BlobEndpoint=http://127\.0\.0\.1:(\d+)/", line)
+            found = re.search(r"BlobEndpoint=https?://127\.0\.0\.1:(\d+)/", line)
             if found:
                 self.port = int(found.group(1))
             if line.startswith("Ready"):

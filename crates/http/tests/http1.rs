@@ -55,7 +55,8 @@ async fn requests_in_one_piece_are_answered_in_order() {
     );
     let answers = talk(server.address, three.as_bytes()).await;
     assert_eq!(statuses(&answers), ["201", "201", "200", "204", "304", "201"], "{answers}");
-    let places: Vec<_> = ["\r\n\r\none", "\r\n\r\ntwo", "\r\n\r\nthree"].iter().map(|body| answers.find(body)).collect();
+    let places: Vec<_> =
+        ["\r\n\r\none", "\r\n\r\ntwo", "\r\n\r\nthree"].iter().map(|body| answers.find(body)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{answers}");
     assert_eq!(answers.matches("content-length").count(), 4, "none on 204 and 304: {answers}");
 }
@@ -104,7 +105,9 @@ async fn nothing_is_smuggled() {
         assert!(answers.contains("connection: close") && answers.contains("x-ms-request-id"), "{answers}");
     }
     assert!(server.notes.seen.lock().unwrap().iter().all(|line| !line.contains("hidden")));
-    for head in ["GET /a HTTP/1.1\r\n\r\n", "CONNECT /a HTTP/1.1\r\nhost: x\r\n\r\n", "GET a HTTP/1.1\r\nhost: x\r\n\r\n"] {
+    for head in
+        ["GET /a HTTP/1.1\r\n\r\n", "CONNECT /a HTTP/1.1\r\nhost: x\r\n\r\n", "GET a HTTP/1.1\r\nhost: x\r\n\r\n"]
+    {
         let answer = talk(server.address, head.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 4"), "{head:?}: {answer}");
     }

@@ -94,9 +94,9 @@ impl Config {
 /// A domain without its edges: `.Example.com.` is `example.com`.
 fn domain(name: &str) -> Result<String> {
     let bare = name.trim_matches('.').to_ascii_lowercase();
-    let labels = bare.split('.').all(|label| {
-        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    });
+    let labels = bare
+        .split('.')
+        .all(|label| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
     if !labels {
         bail!("--domain {name} is no domain name");
     }

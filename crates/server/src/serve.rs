@@ -140,8 +140,7 @@ impl Ports {
         accounts: &Arc<Accounts>,
         tls: Option<&Arc<dyn Handshake>>,
     ) -> Result<Endpoint> {
-        let limits =
-            Limits { connections: config.max_connections, requests: config.max_requests, ..Limits::default() };
+        let limits = Limits { connections: config.max_connections, requests: config.max_requests, ..Limits::default() };
         let service = (bound.build)(&opened.store, accounts);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {

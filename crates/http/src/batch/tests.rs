@@ -67,7 +67,8 @@ fn shown(request: &EmbeddedRequest) -> String {
 
 #[test]
 fn reads_what_clients_send() {
-    for body in [DELETE_BLOBS.to_owned(), DELETE_BLOBS.replace("\r\n", "\n"), format!("preamble\r\n{DELETE_BLOBS}end")] {
+    for body in [DELETE_BLOBS.to_owned(), DELETE_BLOBS.replace("\r\n", "\n"), format!("preamble\r\n{DELETE_BLOBS}end")]
+    {
         let pieces = read(&body).unwrap();
         let found: Vec<_> = pieces
             .iter()
@@ -97,7 +98,8 @@ fn reads_what_clients_send() {
 
 #[test]
 fn a_single_query_is_a_batch_too() {
-    let body = "--batch_dc0cc9ee\nContent-Type: application/http\n\nGET /a/t() HTTP/1.1\nAccept: x\n\n\n--batch_dc0cc9ee--";
+    let body =
+        "--batch_dc0cc9ee\nContent-Type: application/http\n\nGET /a/t() HTTP/1.1\nAccept: x\n\n\n--batch_dc0cc9ee--";
     let [Piece::Request(request)] = &read(body).unwrap()[..] else { panic!("not one request") };
     assert_eq!(shown(request), "- GET /a/t() [1] ");
 }

@@ -69,9 +69,11 @@ impl Parrot {
                 Ok(Response::new(StatusCode::OK).body(text, body))
             }
             Some("flood") => {
-                let body = ResponseBody::unsized_stream((), |()| async move {
-                    Ok(Some((Bytes::from_static(&[7; 65536]), ())))
-                });
+                let body =
+                    ResponseBody::unsized_stream(
+                        (),
+                        |()| async move { Ok(Some((Bytes::from_static(&[7; 65536]), ()))) },
+                    );
                 Ok(Response::new(StatusCode::OK).body(text, body))
             }
             Some("unreadable") => {
@@ -142,8 +144,7 @@ pub(crate) async fn start_with(change: impl FnOnce(&mut Limits)) -> Running {
     let notes = Arc::new(Notes::default());
     let (stop, shutdown) = Shutdown::channel();
     let second = Duration::from_secs(1);
-    let mut limits =
-        Limits { head_timeout: second, body_timeout: second, write_timeout: second, ..Limits::default() };
+    let mut limits = Limits { head_timeout: second, body_timeout: second, write_timeout: second, ..Limits::default() };
     change(&mut limits);
     let host = Arc::clone(&notes);
     let listener = Listener { tcp, tls: None };
