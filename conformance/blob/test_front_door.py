@@ -74,7 +74,7 @@ def test_a_structured_message_with_a_wrong_checksum_leaves_nothing(server, conta
         blob._client.block_blob.upload(
             body=bytes(body), content_length=len(body), structured_body_type="XSM/1.0; properties=crc64",
             structured_content_length=1000)
-    assert refused.value.error_code == "Crc64Mismatch"
+    assert refused.value.response.headers["x-ms-error-code"] == "Crc64Mismatch"
     assert not blob.exists()
 
 
