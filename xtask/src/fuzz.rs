@@ -1,7 +1,8 @@
 //! `cargo xtask fuzz`: lets libFuzzer drive the targets of `fuzz/`, each for a while, beginning with the kept corpus.
 //!
-//! Needs a nightly compiler and `cargo install cargo-fuzz`. Invariant: what is kept is what a run found to be new, made
-//! small; `cargo xtask test` replays it with the stable compiler.
+//! Needs a nightly compiler and `cargo install cargo-fuzz`. What a run finds to be new stays in `target/fuzz-corpus` for the
+//! next one. What is worth keeping for ever, a finding above all, is copied into `fuzz/corpus` by hand; `cargo xtask test`
+//! replays that with the stable compiler.
 
 use crate::{Outcome, process};
 use anyhow::{Context, Result, bail};
@@ -36,11 +37,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<Outcome> {
         println!("== fuzz: {target}");
         let mut drive = fuzz(root, &["run", "--fuzz-dir", "fuzz/libfuzzer", &target]);
         drive.arg(&found).arg(&kept).args(["--", "-max_len=4096", &format!("-max_total_time={seconds}")]);
-        let succeeded = process::succeeds(&mut drive)?;
-        // Only what reaches code that the kept inputs do not reach is added to them.
-        let mut keep = fuzz(root, &["run", "--fuzz-dir", "fuzz/libfuzzer", &target]);
-        keep.arg(&kept).arg(&found).args(["--", "-merge=1", "-max_len=512"]);
-        good &= succeeded && process::succeeds(&mut keep)?;
+        good &= process::succeeds(&mut drive)?;
     }
     Ok(if good { Outcome::Good } else { Outcome::Failed })
 }

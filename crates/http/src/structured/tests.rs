@@ -1,3 +1,5 @@
+//! Messages written by hand, by us, and spoiled bit by bit.
+
 use proptest::prelude::*;
 
 use super::*;
