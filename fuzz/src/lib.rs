@@ -175,7 +175,7 @@ pub fn message(data: &[u8]) {
     let mut encoder = structured::Encoder::new(length);
     encoder.push(Bytes::copy_from_slice(data));
     let mut written = Vec::new();
-    while let Some(bytes) = encoder.next() {
+    while let Some(bytes) = encoder.piece() {
         written.extend_from_slice(&bytes);
     }
     assert_eq!(decode(&written, length, 7), Ok(Some(data.to_vec())));

@@ -1,6 +1,6 @@
 //! What the fuzzer found worth keeping, with the stable compiler, on every run of the tests.
 
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test that reads its own files")]
+#![expect(clippy::disallowed_methods, reason = "a test that reads its own files")]
 
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! A listener with a small service behind it, spoken to over real sockets, politely and not.
 
-#![expect(clippy::unwrap_used, reason = "a test")]
-
 mod common;
 
 use std::time::Duration;

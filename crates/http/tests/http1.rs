@@ -1,7 +1,5 @@
 //! HTTP/1.1 on the wire: what is answered, what is refused, and what becomes of the connection.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 mod common;
 
 use std::time::Duration;
@@ -20,7 +18,7 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
         let read = tokio::time::timeout(Duration::from_secs(10), stream.read(&mut piece)).await;
         match read.unwrap_or(Ok(0)).unwrap_or(0) {
             0 => panic_with(&answer, end),
-            count => answer.extend_from_slice(&piece[..count]),
+            count => answer.extend_from_slice(piece.get(..count).unwrap_or_default()),
         }
     }
     String::from_utf8_lossy(&answer).into_owned()
@@ -31,7 +29,7 @@ fn panic_with(answer: &[u8], end: &str) {
 }
 
 fn statuses(answers: &str) -> Vec<&str> {
-    answers.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect()
+    answers.split("HTTP/1.1 ").skip(1).map(|answer| answer.get(..3).unwrap_or_default()).collect()
 }
 
 #[tokio::test]
