@@ -14,6 +14,7 @@ commands:
   test    set up what the tests need, then check format and lints and run every test
   bench   measure against peers in one run: [--quick] [--only store|http]
   crash   run the crash tests N times over: crash N
+  fuzz    let libFuzzer drive the readers of hostile bytes: [TARGET …] [--seconds 60]; needs nightly and cargo-fuzz
   tidy    check the rules of the tree: dependency arrows, file lengths, module headers, hosts and paths
   help    show this text
 ";
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         ["test"] => xtask::suite::run(&xtask::root()),
         ["bench", rest @ ..] => xtask::bench::run(&xtask::root(), rest),
         ["crash", rounds] => xtask::crash::run(&xtask::root(), rounds),
+        ["fuzz", rest @ ..] => xtask::fuzz::run(&xtask::root(), rest),
         ["tidy"] => xtask::tidy::command(&xtask::root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");

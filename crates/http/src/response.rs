@@ -183,7 +183,7 @@ impl ResponseBody {
         if let Kind::Bytes(bytes) = self.0 {
             encoder.push(bytes);
             let mut message = BytesMut::with_capacity(usize::try_from(length).unwrap_or_default());
-            while let Some(piece) = encoder.next() {
+            while let Some(piece) = encoder.piece() {
                 message.extend_from_slice(&piece);
             }
             return Self::bytes(message.freeze());
@@ -268,7 +268,7 @@ impl Produce for Message {
     fn poll_piece(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamError>> {
         let Self { content, encoder } = self.get_mut();
         loop {
-            if let Some(piece) = encoder.next() {
+            if let Some(piece) = encoder.piece() {
                 return Poll::Ready(Ok(Some(piece)));
             }
             match ready!(content.poll_next(cx)) {

@@ -327,7 +327,7 @@ impl Encoder {
         self.content_length + 13 + 8 + self.segments * 18
     }
 
-    /// Takes content; what is written comes out of [`Self::next`].
+    /// Takes content; what is written comes out of [`Self::piece`].
     pub fn push(&mut self, mut content: Bytes) {
         while !content.is_empty() && self.left > 0 {
             let length = usize::try_from(self.segment_left).unwrap_or(usize::MAX).min(content.len());
@@ -345,7 +345,7 @@ impl Encoder {
     }
 
     /// The next piece of the message that is ready.
-    pub fn next(&mut self) -> Option<Bytes> {
+    pub fn piece(&mut self) -> Option<Bytes> {
         self.out.pop_front()
     }
 

@@ -1,124 +1,14 @@
 //! A listener with a small service behind it, spoken to over real sockets, politely and not.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
+mod common;
 
-use std::{
-    net::SocketAddr,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderValue, StatusCode};
-use rest::{
-    BoxFuture, Host, Listener, Outcome, Record, Request, RequestId, Response, ResponseBody, Service, ServiceError,
-    Shutdown, StreamError, limits::Limits, serve,
-};
+use common::{CLOSE, get, start, talk};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    task::JoinHandle,
+    net::TcpStream,
 };
-use types::Timestamp;
-
-/// Answers by the name of the container.
-struct Parrot;
-
-impl Parrot {
-    async fn answer(mut request: Request) -> Result<Response, ServiceError> {
-        let text = HeaderValue::from_static("text/plain");
-        match request.target.container.as_deref() {
-            Some("echo") => {
-                let body = request.body.collect(1024 * 1024).await?;
-                Ok(Response::new(StatusCode::CREATED).body(text, ResponseBody::bytes(body)))
-            }
-            Some("refuse") => Err(ServiceError::missing_header("x-ms-blob-type")),
-            Some("panic") => panic!("on purpose"),
-            Some("broken") => {
-                let body = ResponseBody::stream(100, 0, |step| async move {
-                    if step == 0 { Ok(Some((Bytes::from_static(b"part"), 1))) } else { Err(StreamError("gone".into())) }
-                });
-                Ok(Response::new(StatusCode::OK).body(text, body))
-            }
-            Some("slow") => {
-                tokio::time::timeout(Duration::from_millis(300), std::future::pending::<()>()).await.ok();
-                Ok(Response::new(StatusCode::OK).body(text, ResponseBody::bytes(Bytes::from_static(b"slow"))))
-            }
-            _ => Ok(Response::new(StatusCode::OK)),
-        }
-    }
-}
-
-impl Service for Parrot {
-    fn name(&self) -> &'static str {
-        "parrot"
-    }
-
-    fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
-        Box::pin(async move { Outcome::new("Parrot", Self::answer(request).await) })
-    }
-}
-
-#[derive(Default)]
-struct Notes {
-    ids: AtomicU64,
-    seen: Mutex<Vec<String>>,
-}
-
-impl Host for Notes {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_seconds(784_111_777)
-    }
-
-    fn request_id(&self) -> RequestId {
-        RequestId::new(u128::from(self.ids.fetch_add(1, Ordering::Relaxed) + 1))
-    }
-
-    fn observe(&self, record: &Record<'_>) {
-        let line = format!("{} {} {}", record.status.as_u16(), record.shown_target(), record.complete);
-        self.seen.lock().unwrap().push(line);
-    }
-}
-
-struct Running {
-    address: SocketAddr,
-    notes: Arc<Notes>,
-    stop: tokio::sync::watch::Sender<bool>,
-    task: JoinHandle<()>,
-}
-
-#[expect(clippy::disallowed_methods, reason = "the test is the server here")]
-async fn start() -> Running {
-    let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = tcp.local_addr().unwrap();
-    let notes = Arc::new(Notes::default());
-    let (stop, shutdown) = Shutdown::channel();
-    let limits =
-        Limits { head_timeout: Duration::from_secs(1), body_timeout: Duration::from_secs(1), ..Limits::default() };
-    let host = Arc::clone(&notes);
-    let listener = Listener { tcp, tls: None };
-    let task = tokio::spawn(serve(listener, Arc::new(Parrot), host, limits, shutdown));
-    Running { address, notes, stop, task }
-}
-
-/// Sends bytes and reads until the server closes.
-async fn talk(address: SocketAddr, bytes: &[u8]) -> String {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let _server_may_hang_up = stream.write_all(bytes).await;
-    let mut answer = Vec::new();
-    let read = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await;
-    let _reset = read.expect("the server neither answered nor closed");
-    String::from_utf8_lossy(&answer).into_owned()
-}
-
-async fn get(address: SocketAddr, rest: &str) -> String {
-    talk(address, format!("GET {rest}\r\n\r\n").as_bytes()).await
-}
-
-const CLOSE: &str = "HTTP/1.1\r\nhost: x\r\nconnection: close";
 
 #[tokio::test]
 async fn every_answer_carries_the_common_headers() {

@@ -1,3 +1,5 @@
+//! Bodies as official clients send them, what is refused, and how answers look.
+
 use super::*;
 
 const BATCH: &str = "multipart/mixed; boundary=batch_dc0cc9ee";

@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn lengths_are_said_once_or_refused() {
         use Length::{Chunked, Exactly};
-        let table: [(&[(&str, &str)], Result<Length, u16>); 20] = [
+        type Row = (&'static [(&'static str, &'static str)], Result<Length, u16>);
+        let table: [Row; 20] = [
             (&[], Ok(Exactly(0))),
             (&[("content-length", "5")], Ok(Exactly(5))),
             (&[("content-length", "5"), ("Content-Length", "5")], Ok(Exactly(5))),

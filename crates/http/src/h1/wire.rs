@@ -38,6 +38,8 @@ struct Inner {
     buffer: BytesMut,
     /// The other end has closed its side.
     ended: bool,
+    /// The body cannot be read to its end: it is malformed, or did not come in time.
+    given_up: bool,
     timer: Timer,
     body: Incoming,
     /// Counts requests; tells bodies apart.
@@ -70,6 +72,7 @@ impl Wire {
             io,
             buffer,
             ended: false,
+            given_up: false,
             timer: Timer::default(),
             body: Incoming::Length(0),
             request: 0,
@@ -107,6 +110,7 @@ impl Wire {
         let mut inner = self.lock();
         inner.timer.clear();
         inner.request += 1;
+        inner.given_up = false;
         inner.promise = if framing.waits { CONTINUE } else { b"" };
         inner.body = match framing.length {
             Length::Exactly(length) => Incoming::Length(length),
@@ -141,7 +145,7 @@ impl Wire {
         match &inner.body {
             body if body.is_complete() => Leftover::Nothing,
             // Nobody told the client to go on, so nobody knows whether it will.
-            _ if !inner.promise.is_empty() => Leftover::Much,
+            _ if inner.given_up || !inner.promise.is_empty() => Leftover::Much,
             Incoming::Length(left) if *left <= DRAIN_MAX_BYTES => Leftover::Little,
             _ => Leftover::Much,
         }
@@ -210,7 +214,7 @@ impl Inner {
     }
 
     fn poll_body(&mut self, cx: &mut Context<'_>, request: u64) -> Poll<Result<Option<Bytes>, BodyError>> {
-        if request != self.request {
+        if request != self.request || self.given_up {
             return Poll::Ready(Err(BodyError::Io("the request is over".into())));
         }
         loop {
@@ -227,7 +231,7 @@ impl Inner {
                     Ok(Step::End) => return Poll::Ready(Ok(None)),
                     Ok(Step::More) => PIECE_BYTES,
                     Err(malformed) => {
-                        self.ended = true;
+                        self.given_up = true;
                         return Poll::Ready(Err(BodyError::Malformed(malformed.to_string())));
                     }
                 },
@@ -242,6 +246,8 @@ impl Inner {
                 Poll::Pending => {
                     self.timer.begin(self.body_timeout);
                     ready!(self.timer.poll(cx));
+                    self.timer.clear();
+                    self.given_up = true;
                     return Poll::Ready(Err(BodyError::TimedOut(self.body_timeout)));
                 }
             }

@@ -1,3 +1,5 @@
+//! Messages written by hand, by us, and spoiled bit by bit.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -8,11 +10,11 @@ fn encode(content: &[u8]) -> Vec<u8> {
     let mut message = Vec::new();
     for piece in content.chunks(1000) {
         encoder.push(Bytes::copy_from_slice(piece));
-        while let Some(bytes) = encoder.next() {
+        while let Some(bytes) = encoder.piece() {
             message.extend_from_slice(&bytes);
         }
     }
-    while let Some(bytes) = encoder.next() {
+    while let Some(bytes) = encoder.piece() {
         message.extend_from_slice(&bytes);
     }
     assert_eq!(message.len(), length);

@@ -90,6 +90,9 @@ pub fn parse(document: &[u8]) -> Result<Element, XmlError> {
         match event.map_err(|error| malformed(error.to_string()))? {
             Event::Start(tag) => {
                 tag.attributes().try_for_each(|attribute| attribute.map(drop)).map_err(|e| malformed(e.to_string()))?;
+                if !is_name(tag.name().as_ref()) {
+                    return Err(malformed("an element has no name".into()));
+                }
                 tree.open(tag.local_name().as_ref().to_owned())
                     .map_err(|error| error.unwrap_or_else(|| malformed("a second root".into())))?;
             }
@@ -113,6 +116,18 @@ pub fn parse(document: &[u8]) -> Result<Element, XmlError> {
     let position = u64::try_from(document.len()).unwrap_or(u64::MAX);
     let unfinished = || XmlError::Malformed { position, reason: "the document ends too early".into() };
     if tree.open.is_empty() { tree.root.ok_or_else(unfinished) } else { Err(unfinished()) }
+}
+
+/// A name with at most one prefix. The reader takes anything between the brackets for one, even nothing.
+fn is_name(name: &str) -> bool {
+    let mut parts = name.split(':');
+    let part = |part: &str| {
+        let mut letters = part.chars();
+        let first = |letter: char| letter.is_alphabetic() || letter == '_';
+        letters.next().is_some_and(first)
+            && letters.all(|letter| first(letter) || letter.is_numeric() || "-.".contains(letter))
+    };
+    parts.next().is_some_and(part) && parts.next().is_none_or(part) && parts.next().is_none()
 }
 
 /// The tree while it grows.

@@ -1,0 +1,5 @@
+//! Drives the target `xml`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::run("xml", data));
