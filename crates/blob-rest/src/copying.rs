@@ -61,9 +61,10 @@ impl Copies {
                             continue;
                         }
                         let (store, outgoing) = (store.clone(), Arc::clone(&self.outgoing));
+                        let shutdown = shutdown.clone();
                         tasks.spawn(async move {
                             let id = pending.copy_id.clone();
-                            go_on(&store, &*outgoing, pending).await;
+                            go_on(&store, &*outgoing, pending, shutdown).await;
                             id
                         });
                     }
@@ -119,7 +120,7 @@ impl From<FetchError> for Stop {
     }
 }
 
-async fn go_on(store: &Store, outgoing: &dyn Outgoing, mut copy: PendingCopy) {
+async fn go_on(store: &Store, outgoing: &dyn Outgoing, mut copy: PendingCopy, mut shutdown: Shutdown) {
     let mut pause = FIRST_PAUSE;
     let mut attempts = ATTEMPTS;
     loop {
@@ -134,7 +135,9 @@ async fn go_on(store: &Store, outgoing: &dyn Outgoing, mut copy: PendingCopy) {
                 attempts -= 1;
                 if attempts > 0 {
                     tracing::info!(copy = copy.copy_id, why, "a copy waits");
-                    tokio::time::sleep(pause).await;
+                    if shutdown.pause(pause).await {
+                        return; // it goes on at the next start
+                    }
                     pause *= 2;
                     continue;
                 }

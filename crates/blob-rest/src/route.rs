@@ -96,7 +96,7 @@ operations! {
 
 impl Operation {
     /// The same operation, with its content from a source instead of its body. Headers tell them apart.
-    fn from_source(self, sent: &Headers) -> Self {
+    fn with_source(self, sent: &Headers) -> Self {
         if !sent.contains_key(COPY_SOURCE) {
             return self;
         }
@@ -313,7 +313,7 @@ pub(crate) fn find(request: &mut Request) -> Result<Operation, ServiceError> {
         row.0 == level && row.2.eq_ignore_ascii_case(restype) && row.3.eq_ignore_ascii_case(comp)
     };
     if let Some(row) = TABLE.iter().filter(same_place).find(|row| row.1 == request.method) {
-        return Ok(row.4.from_source(&request.headers));
+        return Ok(row.4.with_source(&request.headers));
     }
     if TABLE.iter().any(|row| same_place(&row)) {
         return Err(ServiceError::new(

@@ -97,6 +97,7 @@ impl Client {
         connected.map_err(late(host))?.map_err(failed(host))
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the server spawns; the certificates of the machine are many files")]
     async fn tls(&self) -> &TlsConnector {
         self.tls
             .get_or_init(|| async {
@@ -151,6 +152,7 @@ fn failed(host: &str) -> impl Fn(io::Error) -> FetchError {
     move |error| FetchError::Unreachable(format!("{host} cannot be reached: {error}"))
 }
 
+#[expect(clippy::disallowed_methods, reason = "the server spawns; a connection is driven beside its answer")]
 async fn send<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
     request: http::Request<Empty<Bytes>>,
