@@ -269,7 +269,7 @@ impl Ready {
         piece
     }
 
-    /// A piece has left.
+    /// A piece is on its way.
     pub(crate) fn sent(&mut self, piece: &Bytes) {
         self.watch.bytes_out += u64::try_from(piece.len()).unwrap_or_default();
     }
@@ -281,7 +281,8 @@ impl Ready {
 
     /// Becomes the answer to a request whose content could not be read. Only before anything was sent.
     pub(crate) fn give_up(self) -> Self {
-        let Self { bare, common, watch, .. } = self;
+        let Self { bare, common, mut watch, .. } = self;
+        watch.bytes_out = 0;
         let operation = watch.operation;
         ready(Outcome::new(operation, Err(ServiceError::internal())), bare, common, watch)
     }

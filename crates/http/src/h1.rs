@@ -2,12 +2,14 @@
 //! of the buffer, and head and body of an answer leave in one write.
 //!
 //! `head`, `framing` and `chunked` are plain functions over bytes; `wire` is the connection as the handler's body and
-//! the loop share it; `connection` is the loop; `timer` its one timer; `write` how an answer looks.
+//! the loop share it; `connection` is the loop; `timer` its one timer; `write` how an answer looks, `outgoing`
+//! how it leaves.
 
 pub mod chunked;
 pub(crate) mod connection;
 pub mod framing;
 pub mod head;
+mod outgoing;
 mod timer;
 mod wire;
 mod write;

@@ -19,6 +19,7 @@ use super::{
     Wire,
     framing::{self, Framing, Length},
     head::{self, Head},
+    outgoing::{Broken, Outgoing},
     wire::Leftover,
     write::{self, DateLine},
 };
@@ -185,41 +186,20 @@ impl Connection {
         let keep_alive = if framing == write::Framing::UntilClose { Some(false) } else { keep_alive };
         write::head(&mut self.out, &ready, framing, keep_alive, &mut self.date);
         if framing == write::Framing::Bare {
-            self.wire.send(&[&self.out]).await?;
+            self.wire.send(&self.out).await?;
             ready.complete();
             return Ok(true);
         }
-        let chunked = framing == write::Framing::Chunked;
-        let mut begun = false;
-        loop {
-            let piece = match poll_fn(|cx| ready.poll_piece(cx)).await {
-                None => break,
-                Some(Ok(piece)) => piece,
-                // Nothing was said yet, so the truth can be.
-                Some(Err(_)) if !begun => return Box::pin(self.write(ready.give_up(), modern, keep_alive)).await,
-                Some(Err(error)) => return Err(io::Error::other(error)),
-            };
-            begun = true;
-            if piece.is_empty() {
-                continue;
+        let mut outgoing = Outgoing::new(&self.out, framing == write::Framing::Chunked);
+        match poll_fn(|cx| outgoing.poll(cx, &self.wire, &mut ready)).await {
+            Ok(()) => ready.complete(),
+            // Nothing was said yet, so the truth can be.
+            Err(Broken::Content(_)) if outgoing.is_untouched() => {
+                return Box::pin(self.write(ready.give_up(), modern, keep_alive)).await;
             }
-            if chunked {
-                use io::Write as _;
-                let _infallible = write!(self.out, "{:x}\r\n", piece.len());
-                self.wire.send(&[&self.out, &piece, b"\r\n"]).await?;
-            } else {
-                self.wire.send(&[&self.out, &piece]).await?;
-            }
-            self.out.clear();
-            ready.sent(&piece);
+            Err(Broken::Content(error)) => return Err(io::Error::other(error)),
+            Err(Broken::Connection(error)) => return Err(error),
         }
-        if chunked {
-            self.out.extend_from_slice(b"0\r\n\r\n");
-        }
-        if !self.out.is_empty() {
-            self.wire.send(&[&self.out]).await?;
-        }
-        ready.complete();
         Ok(framing != write::Framing::UntilClose)
     }
 }

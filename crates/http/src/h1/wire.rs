@@ -163,10 +163,37 @@ impl Wire {
         }
     }
 
-    /// Writes everything, in as few writes as the stream allows.
-    pub(crate) async fn send(&self, parts: &[&[u8]]) -> io::Result<()> {
-        let mut sent = 0;
-        poll_fn(|cx| self.lock().poll_send(cx, parts, &mut sent)).await
+    /// Writes everything.
+    pub(crate) async fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let written = poll_fn(|cx| self.poll_write(cx, &[IoSlice::new(rest)])).await?;
+            rest = rest.get(written..).unwrap_or_default();
+        }
+        poll_fn(|cx| self.poll_flush(cx)).await
+    }
+
+    /// Writes something of this, and says how much.
+    ///
+    /// # Errors
+    /// The stream failed, or the client has taken nothing for too long.
+    pub(crate) fn poll_write(&self, cx: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let mut inner = self.lock();
+        let written = Pin::new(&mut inner.io).poll_write_vectored(cx, slices);
+        inner.bound(cx, written).map(|written| match written {
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+            written => written,
+        })
+    }
+
+    /// Ready when what was written has left.
+    ///
+    /// # Errors
+    /// As for [`Self::poll_write`].
+    pub(crate) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut inner = self.lock();
+        let flushed = Pin::new(&mut inner.io).poll_flush(cx);
+        inner.bound(cx, flushed)
     }
 
     /// Says that nothing follows, and reads over what still comes for this long: were the socket closed with bytes
@@ -274,36 +301,14 @@ impl Inner {
         Pin::new(&mut self.io).poll_flush(cx)
     }
 
-    fn poll_send(&mut self, cx: &mut Context<'_>, parts: &[&[u8]], sent: &mut usize) -> Poll<io::Result<()>> {
-        let progress = self.poll_write_parts(cx, parts, sent);
+    /// Gives up on a client that takes nothing.
+    fn bound<T>(&mut self, cx: &mut Context<'_>, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if progress.is_ready() {
             self.timer.clear();
             return progress;
         }
         self.timer.begin(self.write_timeout);
         self.timer.poll(cx).map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing")))
-    }
-
-    fn poll_write_parts(&mut self, cx: &mut Context<'_>, parts: &[&[u8]], sent: &mut usize) -> Poll<io::Result<()>> {
-        loop {
-            let mut skip = *sent;
-            let mut slices = [IoSlice::new(b""); 4];
-            let mut left = false;
-            for (part, slice) in parts.iter().zip(&mut slices) {
-                let rest = part.get(skip..).unwrap_or_default();
-                skip = skip.saturating_sub(part.len());
-                left |= !rest.is_empty();
-                *slice = IoSlice::new(rest);
-            }
-            if !left {
-                return Pin::new(&mut self.io).poll_flush(cx);
-            }
-            match ready!(Pin::new(&mut self.io).poll_write_vectored(cx, &slices))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                count => *sent += count,
-            }
-            self.timer.clear();
-        }
     }
 }
 

@@ -40,7 +40,12 @@ impl Parrot {
             Some("panic") => panic!("on purpose"),
             Some("broken") => {
                 let body = ResponseBody::stream(100, 0, |step| async move {
-                    if step == 0 { Ok(Some((Bytes::from_static(b"part"), 1))) } else { Err(StreamError("gone".into())) }
+                    if step == 0 {
+                        return Ok(Some((Bytes::from_static(b"part"), 1)));
+                    }
+                    // Long enough for the first piece to leave.
+                    tokio::time::timeout(Duration::from_millis(200), std::future::pending::<()>()).await.ok();
+                    Err(StreamError("gone".into()))
                 });
                 Ok(Response::new(StatusCode::OK).body(text, body))
             }
