@@ -2,8 +2,9 @@
 // the account in the path and in the host; HTTP and HTTPS.
 
 import assert from "node:assert/strict";
+import { generateKeyPairSync, sign } from "node:crypto";
 import dns from "node:dns";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -139,26 +140,66 @@ test("the account is also in the host", async () => {
   assert.equal(await read(opened(sas, url)), "content");
 });
 
-test("everything also goes over HTTPS", async () => {
+test("the development storage is what the default ports serve", () => {
+  const service = BlobServiceClient.fromConnectionString("UseDevelopmentStorage=true");
+  assert.equal(service.url, `http://127.0.0.1:10000/${server.account}`);
+  assert.equal(service.credential.accountName, server.account);
+});
+
+/** Runs with a server that speaks HTTPS and believes an issuer, whose tokens `token` makes. */
+async function overTls(body) {
   const directory = mkdtempSync(join(tmpdir(), "lazuli-"));
-  const [cert, key] = ["cert.pem", "key.pem"].map((name) => join(directory, name));
+  const [cert, key, keys] = ["cert.pem", "key.pem", "jwks.json"].map((name) => join(directory, name));
   run("cert", "--cert", cert, "--key", key);
-  const secure = await start("--tls-cert", cert, "--tls-key", key);
+  const issuer = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  writeFileSync(keys, JSON.stringify({ keys: [{ ...issuer.publicKey.export({ format: "jwk" }), kid: "1", use: "sig", alg: "ES256" }] }));
+  const iss = "https://issuer.test/tenant-1/";
+  const token = (...roles) => {
+    const claims = { iss, aud: "https://storage.azure.com", oid: "object-1", tid: "tenant-1", exp: Math.floor(later() / 1000), roles };
+    const signed = [{ alg: "ES256", kid: "1" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+    return `${signed}.${sign("sha256", signed, { key: issuer.privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
+  };
+  const secure = await start("--tls-cert", cert, "--tls-key", key, "--bearer-issuer", iss, "--bearer-keys", keys);
   try {
-    const trusting = { ...options, tlsOptions: { ca: readFileSync(cert) } };
-    const service = BlobServiceClient.fromConnectionString(secure.connectionString, trusting);
-    assert.match(service.url, /^https:/);
-    await service.getContainerClient("mine").create();
-    await put(service.getContainerClient("mine"), "b", "over TLS");
-    const sas = generateBlobSASQueryParameters(
-      { containerName: "mine", permissions: ContainerSASPermissions.parse("r"), expiresOn: later(), protocol: SASProtocol.Https },
-      credential).toString();
-    for (const url of [secure.blobUrl, `https://${secure.account}.blob.localhost:${new URL(secure.blobUrl).port}`])
-      assert.equal(await read(opened(sas, url, trusting), "b"), "over TLS");
-    const distrusting = BlobServiceClient.fromConnectionString(secure.connectionString, options);
-    await assert.rejects(distrusting.getProperties(), /self.signed|certificate/i);
+    await body(secure, { ...options, tlsOptions: { ca: readFileSync(cert) } }, token);
   } finally {
     await secure.stop();
     rmSync(directory, { recursive: true });
   }
-});
+}
+
+test("everything also goes over HTTPS", () => overTls(async (secure, trusting) => {
+  const service = BlobServiceClient.fromConnectionString(secure.connectionString, trusting);
+  assert.match(service.url, /^https:/);
+  await service.getContainerClient("mine").create();
+  await put(service.getContainerClient("mine"), "b", "over TLS");
+  const sas = generateBlobSASQueryParameters(
+    { containerName: "mine", permissions: ContainerSASPermissions.parse("r"), expiresOn: later(), protocol: SASProtocol.Https },
+    credential).toString();
+  for (const url of [secure.blobUrl, `https://${secure.account}.blob.localhost:${new URL(secure.blobUrl).port}`])
+    assert.equal(await read(opened(sas, url, trusting), "b"), "over TLS");
+  const distrusting = BlobServiceClient.fromConnectionString(secure.connectionString, options);
+  await assert.rejects(distrusting.getProperties(), /self.signed|certificate/i);
+}));
+
+test("a token opens what its roles say, and makes a user delegation SAS", () => overTls(async (secure, trusting, token) => {
+  const as = (...roles) => new BlobServiceClient(secure.blobUrl, {
+    getToken: async () => ({ token: token(...roles), expiresOnTimestamp: later().getTime() }),
+  }, trusting);
+  const writer = as("Storage Blob Data Contributor");
+  await writer.getContainerClient("mine").create();
+  await put(writer.getContainerClient("mine"), "b", "by token");
+  const reader = as("Storage Blob Data Reader").getContainerClient("mine");
+  assert.equal(await read(reader, "b"), "by token");
+  await refused(403, "AuthorizationPermissionMismatch", () => put(reader, "b", "x"));
+  await refused(403, "AuthorizationPermissionMismatch", () => as().getContainerClient("mine").getBlobClient("b").download());
+
+  const delegation = await writer.getUserDelegationKey(later(-5), later());
+  const sas = generateBlobSASQueryParameters(
+    { containerName: "mine", blobName: "b", permissions: BlobSASPermissions.parse("r"), expiresOn: later(30) },
+    delegation, secure.account).toString();
+  const by = opened(sas, secure.blobUrl, trusting);
+  assert.equal(await read(by, "b"), "by token");
+  await refused(403, "AuthorizationPermissionMismatch", () => put(by, "b", "x"));
+  await refused(403, "AuthenticationFailed", () => opened(sas.replace("object-1", "object-2"), secure.blobUrl, trusting).getBlobClient("b").download());
+}));
