@@ -20,9 +20,53 @@ struct Step {
 /// Everything the tests need, in order.
 const STEPS: &[Step] = &[
     Step { name: "crates of Cargo.lock", run: fetch_crates },
-    Step { name: "Python packages of conformance/", run: install_python_packages },
-    Step { name: "Node packages of conformance/js/", run: install_node_packages },
+    Step { name: "Python packages of conformance/", run: |root| install_python_packages(root, Clients::Present) },
+    Step { name: "Python packages of conformance/legacy/", run: |root| install_python_packages(root, Clients::Legacy) },
+    Step { name: "Node packages of conformance/js/", run: |root| install_node_packages(root, Clients::Present) },
+    Step { name: "Node packages of conformance/legacy-js/", run: |root| install_node_packages(root, Clients::Legacy) },
 ];
+
+/// Which generation of clients: packages of the same name cannot live in one environment.
+#[derive(Clone, Copy)]
+pub(crate) enum Clients {
+    /// Those of today.
+    Present,
+    /// The last of the first generation, which many programs still use.
+    Legacy,
+}
+
+impl Clients {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Present, Self::Legacy];
+
+    /// The tests in Python, with the list of their packages.
+    pub(crate) const fn python_tests(self) -> &'static str {
+        match self {
+            Self::Present => "conformance",
+            Self::Legacy => "conformance/legacy",
+        }
+    }
+
+    /// The tests in JavaScript, with their packages beside them: Node looks nowhere else.
+    pub(crate) const fn javascript_tests(self) -> &'static str {
+        match self {
+            Self::Present => "conformance/js",
+            Self::Legacy => "conformance/legacy-js",
+        }
+    }
+
+    const fn environment(self) -> &'static str {
+        match self {
+            Self::Present => "target/conformance/venv",
+            Self::Legacy => "target/conformance/legacy",
+        }
+    }
+
+    /// The interpreter of their private environment.
+    pub(crate) fn python(self, root: &Path) -> PathBuf {
+        root.join(self.environment()).join("bin").join("python")
+    }
+}
 
 /// Networks fail for moments: try this often, waiting longer each time.
 const ATTEMPTS: u32 = 4;
@@ -74,29 +118,26 @@ fn fetch_crates(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The interpreter of the private environment.
+/// The interpreter with the clients of today.
 pub(crate) fn python(root: &Path) -> PathBuf {
-    environment(root).join("bin").join("python")
-}
-
-fn environment(root: &Path) -> PathBuf {
-    root.join("target").join("conformance").join("venv")
+    Clients::Present.python(root)
 }
 
 /// Makes the private environment, unless it already holds exactly what is asked for.
-fn install_python_packages(root: &Path) -> Result<()> {
-    let requirements = root.join("conformance").join("requirements.txt");
+fn install_python_packages(root: &Path, clients: Clients) -> Result<()> {
+    let requirements = root.join(clients.python_tests()).join("requirements.txt");
     let wanted = std::fs::read_to_string(&requirements)?;
-    let installed = environment(root).join("installed.txt");
+    let environment = root.join(clients.environment());
+    let installed = environment.join("installed.txt");
     if std::fs::read_to_string(&installed).is_ok_and(|found| found == wanted) {
         return Ok(());
     }
     let mut make = Command::new("python3");
-    make.args(["-m", "venv", "--clear"]).arg(environment(root));
+    make.args(["-m", "venv", "--clear"]).arg(&environment);
     if !process::succeeds(&mut make)? {
         bail!("python3 -m venv failed");
     }
-    let mut install = Command::new(python(root));
+    let mut install = Command::new(clients.python(root));
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&requirements);
     if !process::succeeds(&mut install)? {
         bail!("pip install failed");
@@ -106,17 +147,12 @@ fn install_python_packages(root: &Path) -> Result<()> {
 
 /// The Node of the conformance tests: the clients need a newer one than many machines have.
 pub(crate) fn node(root: &Path) -> PathBuf {
-    javascript(root).join("node_modules").join(".bin").join("node")
-}
-
-/// The tests in JavaScript, with their packages beside them: Node looks nowhere else.
-pub(crate) fn javascript(root: &Path) -> PathBuf {
-    root.join("conformance").join("js")
+    root.join(Clients::Present.javascript_tests()).join("node_modules").join(".bin").join("node")
 }
 
 /// Installs what the lock file names, unless that is there already.
-fn install_node_packages(root: &Path) -> Result<()> {
-    let home = javascript(root);
+fn install_node_packages(root: &Path, clients: Clients) -> Result<()> {
+    let home = root.join(clients.javascript_tests());
     let wanted = std::fs::read_to_string(home.join("package-lock.json"))?;
     let installed = home.join("node_modules").join("installed.json");
     if std::fs::read_to_string(&installed).is_ok_and(|found| found == wanted) && node(root).exists() {

@@ -7,7 +7,7 @@ use crate::{
     Outcome,
     counts::{self, Counts},
     process::{self, Read, cargo},
-    setup,
+    setup::{self, Clients},
 };
 use anyhow::Result;
 use std::{path::Path, process::Command};
@@ -67,26 +67,39 @@ fn conformance(root: &Path) -> Result<Counts> {
     if built.failed > 0 {
         return Ok(built);
     }
-    println!("== conformance: pytest conformance");
     let mut sum = Counts::default();
-    let mut pytest = Command::new(setup::python(root));
-    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "conformance"]).current_dir(root);
+    for clients in Clients::ALL {
+        sum.add(python(root, clients)?);
+        sum.add(javascript(root, clients)?);
+    }
+    Ok(sum)
+}
+
+/// Clients in Python, by pytest.
+fn python(root: &Path, clients: Clients) -> Result<Counts> {
+    let tests = clients.python_tests();
+    println!("== conformance: pytest {tests}");
+    let mut pytest = Command::new(clients.python(root));
+    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", tests]).current_dir(root);
+    if matches!(clients, Clients::Present) {
+        pytest.arg(format!("--ignore={}", Clients::Legacy.python_tests()));
+    }
+    let mut sum = Counts::default();
     let succeeded = process::watch(&mut pytest, Read::Stdout, |line| {
         if let Some(counts) = counts::from_pytest(line) {
             sum.add(counts);
         }
     })?;
-    let mut sum = sum.of_runner(succeeded);
-    sum.add(javascript(root)?);
-    Ok(sum)
+    Ok(sum.of_runner(succeeded))
 }
 
-/// Official clients in JavaScript, by Node's own test runner.
-fn javascript(root: &Path) -> Result<Counts> {
-    println!("== conformance: node --test conformance/js");
+/// Clients in JavaScript, by Node's own test runner.
+fn javascript(root: &Path, clients: Clients) -> Result<Counts> {
+    let tests = clients.javascript_tests();
+    println!("== conformance: node --test {tests}");
     let mut sum = Counts::default();
     let mut node = Command::new(setup::node(root));
-    node.args(["--test", "--test-reporter=tap"]).current_dir(setup::javascript(root));
+    node.args(["--test", "--test-reporter=tap"]).current_dir(root.join(tests));
     let succeeded = process::watch(&mut node, Read::Stdout, |line| {
         if let Some(counts) = counts::from_tap(line) {
             sum.add(counts);
