@@ -6,6 +6,9 @@
 
 #![expect(clippy::panic, clippy::expect_used, reason = "a broken invariant is what the fuzzer looks for")]
 
+mod credentials;
+mod tables;
+
 use bytes::{Bytes, BytesMut};
 use rest::{
     ByteRange, Headers, Query, RawTarget, Target, batch, dates,
@@ -27,6 +30,14 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("xml", document),
     ("structured", message),
     ("batch", multipart),
+    ("shared_key", credentials::shared_key),
+    ("sas", credentials::sas),
+    ("bearer", credentials::bearer),
+    ("table_address", tables::address),
+    ("table_filter", tables::filter),
+    ("table_batch", tables::batch),
+    ("table_json", tables::json),
+    ("table_atom", tables::atom),
 ];
 
 /// Heads of requests, and how they are framed.

@@ -11,7 +11,7 @@ use crate::errors;
 
 /// The resource of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Resource {
+pub enum Resource {
     /// The service itself.
     Service,
     /// `/Tables`
@@ -28,7 +28,10 @@ pub(crate) enum Resource {
 
 impl Resource {
     /// Reads a decoded path behind the account, without its first slash.
-    pub(crate) fn parse(path: &str) -> Result<Self, ServiceError> {
+    ///
+    /// # Errors
+    /// 400: it names nothing, or a name or a key is against its rules.
+    pub fn parse(path: &str) -> Result<Self, ServiceError> {
         let path = path.strip_suffix('/').unwrap_or(path);
         let (name, keys) = match path.split_once('(') {
             Some((name, rest)) => {
@@ -116,7 +119,7 @@ fn malformed(keys: &str) -> ServiceError {
 }
 
 /// Text as it stands in an address: quotes doubled, everything but unreserved characters percent-encoded.
-pub(crate) fn encode_key(out: &mut Vec<u8>, text: &str) {
+pub fn encode_key(out: &mut Vec<u8>, text: &str) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in text.bytes() {
         match byte {

@@ -4,7 +4,7 @@
 //! sends are plain functions over bytes.
 
 mod acl;
-mod address;
+pub mod address;
 mod answer;
 pub mod atom;
 mod batch;

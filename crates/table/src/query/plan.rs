@@ -12,7 +12,7 @@ use types::UnitId;
 
 use super::{Filter, Operator};
 use crate::{
-    Value, key_order, keys,
+    EntityKey, Value, key_order, keys,
     properties::{PARTITION_KEY, ROW_KEY},
     table::TABLE_NAME,
 };
@@ -24,6 +24,15 @@ const RANGES_MAX: usize = 256;
 pub(crate) fn entities(table: UnitId, filter: Option<&Filter>) -> Vec<KeyRange> {
     let space = Space { first: PARTITION_KEY, second: Some(ROW_KEY), encode: encode_key };
     space.ranges(&keys::entities(table), filter)
+}
+
+/// True when the plan of a filter reads the row with these keys: what a test of the invariant asks.
+#[doc(hidden)]
+#[must_use]
+pub fn reads(filter: &Filter, key: &EntityKey) -> bool {
+    let table = UnitId::new(1);
+    let row = keys::entity(table, key);
+    entities(table, Some(filter)).iter().any(|range| range.contains(&row))
 }
 
 /// The ranges of tables that can match.
