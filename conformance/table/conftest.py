@@ -9,7 +9,7 @@ from azure.data.tables import TableServiceClient
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from raw import Raw
+from table_raw import Raw
 
 
 @pytest.fixture(scope="module")

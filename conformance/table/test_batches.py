@@ -6,7 +6,7 @@ import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.data.tables import TableTransactionError, UpdateMode
 from azure.core import MatchConditions
-from raw import code_of
+from table_raw import code_of
 
 
 def entity(row, partition="p", **properties):

@@ -9,7 +9,7 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 from azure.data.tables import EdmType, EntityProperty, UpdateMode
-from raw import code_of
+from table_raw import code_of
 
 KEYS = {"PartitionKey": "p", "RowKey": "r"}
 

@@ -6,7 +6,7 @@ import uuid
 import pytest
 from azure.core.exceptions import HttpResponseError
 from azure.data.tables import EdmType, EntityProperty
-from raw import code_of
+from table_raw import code_of
 
 GUID = uuid.UUID("c9da6455-213d-42c9-9a79-3e9149a57833")
 MOMENT = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)

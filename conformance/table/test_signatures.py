@@ -10,7 +10,7 @@ from azure.data.tables import (
     UpdateMode, generate_account_sas, generate_table_sas,
 )
 from lazuli import ACCOUNT, KEY
-from raw import code_of
+from table_raw import code_of
 
 CREDENTIAL = AzureNamedKeyCredential(ACCOUNT, KEY)
 SOON = datetime.timedelta(hours=1)

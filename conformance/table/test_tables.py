@@ -6,7 +6,7 @@ import uuid
 import pytest
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.data.tables import TableAccessPolicy
-from raw import code_of
+from table_raw import code_of
 
 
 def test_a_table_is_created_listed_and_deleted(service):

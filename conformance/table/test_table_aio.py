@@ -7,7 +7,7 @@ import pytest
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.data.tables import TableTransactionError, UpdateMode
 from azure.data.tables.aio import TableServiceClient
-from raw import code_of
+from table_raw import code_of
 
 
 def test_the_whole_way(server):
