@@ -1,0 +1,159 @@
+//! `object_store` with its own integration tests, and the official `azure_storage_blob`, against the built server.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use azure_core::http::{RequestContent, StatusCode, Url};
+use azure_storage_blob::{
+    BlobServiceClient,
+    models::{BlobClientAcquireLeaseResultHeaders, BlobClientGetPropertiesResultHeaders, BlobClientUploadOptions},
+};
+use futures::TryStreamExt;
+use object_store::{
+    azure::{MicrosoftAzure, MicrosoftAzureBuilder},
+    integration,
+};
+
+const ACCOUNT: &str = "devstoreaccount1";
+
+struct Server {
+    process: Child,
+    endpoint: String,
+    key: String,
+    _data: tempfile::TempDir,
+}
+
+fn binary() -> PathBuf {
+    let built = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/ci/lazuli");
+    std::env::var_os("LAZULI_BINARY").map_or_else(built, PathBuf::from)
+}
+
+impl Server {
+    fn start() -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let mut command = Command::new(binary());
+        command.args(["serve", "--log-level", "error", "--data-dir"]).arg(data.path().join("data"));
+        for service in ["blob", "queue", "table", "file", "smb", "admin"] {
+            command.args([&format!("--{service}-port"), "0"]);
+        }
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let printed: Vec<String> = lines.take_while(|line| !line.starts_with("Ready")).collect();
+        let connection = printed.iter().find(|line| line.starts_with("DefaultEndpointsProtocol=")).unwrap();
+        let setting = |name: &str| {
+            let found = connection.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+            found.unwrap().to_owned()
+        };
+        let (endpoint, key) = (setting("BlobEndpoint"), setting("AccountKey"));
+        Self { process, endpoint, key, _data: data }
+    }
+
+    /// The official client takes no account keys: an account SAS stands for it.
+    fn service(&self) -> BlobServiceClient {
+        let mut sas = Command::new(binary());
+        sas.args(["sas", "account", "--services", "b", "--resource-types", "sco", "--permissions", "rwdlactf"]);
+        sas.args(["--expiry", "1h", "--account-key", &self.key]);
+        let printed = sas.output().unwrap();
+        assert!(printed.status.success(), "{printed:?}");
+        let sas = String::from_utf8(printed.stdout).unwrap();
+        let url = format!("{}?{}", self.endpoint, sas.trim().trim_start_matches('?'));
+        BlobServiceClient::new(Url::parse(&url).unwrap(), None, None).unwrap()
+    }
+
+    async fn store(&self) -> MicrosoftAzure {
+        self.service().blob_container_client("objects").create(None).await.unwrap();
+        let builder = MicrosoftAzureBuilder::new().with_account(ACCOUNT).with_access_key(&self.key);
+        let builder = builder.with_endpoint(self.endpoint.clone()).with_allow_http(true);
+        builder.with_container_name("objects").build().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+macro_rules! argument {
+    ($store:ident, store) => {
+        &$store
+    };
+    ($store:ident, yes) => {
+        true
+    };
+    ($store:ident, no) => {
+        false
+    };
+}
+
+/// One of the tests that `object_store` publishes for its stores, on a server of its own.
+macro_rules! published {
+    ($($name:ident($($argument:ident),*);)*) => {
+        mod object_store_passes_its_own_tests {
+            use super::*;
+
+            $(#[tokio::test]
+            async fn $name() {
+                let server = Server::start();
+                let store = server.store().await;
+                integration::$name(&store, $(argument!(store, $argument)),*).await;
+            })*
+        }
+    };
+}
+
+published! {
+    list_with_offset_exclusivity();
+    get_opts();
+    list_uses_directories_correctly();
+    list_with_delimiter();
+    rename_and_copy();
+    copy_if_not_exists();
+    copy_rename_nonexistent_object();
+    stream_get();
+    put_opts(yes);
+    multipart(store);
+    multipart_put_part_out_of_order(store);
+    multipart_race_condition(no);
+    multipart_out_of_order();
+    list_paginated(store);
+    put_get_attributes();
+}
+
+#[tokio::test]
+async fn the_official_client_works() {
+    let server = Server::start();
+    let container = server.service().blob_container_client("official");
+    container.create(None).await.unwrap();
+    let blob = container.blob_client("dir/a b");
+    let content = |text: &str| RequestContent::from(text.as_bytes().to_vec());
+    blob.upload(content("one"), None).await.unwrap();
+    let etag = blob.get_properties(None).await.unwrap().etag().unwrap().unwrap();
+
+    // Of two writers with the same ETag, the second is refused.
+    let guarded = || BlobClientUploadOptions { if_match: Some(etag.clone()), ..Default::default() };
+    blob.upload(content("two"), Some(guarded())).await.unwrap();
+    let refused = blob.upload(content("three"), Some(guarded())).await.unwrap_err();
+    assert_eq!(refused.http_status(), Some(StatusCode::PreconditionFailed));
+
+    // Up and down in parallel blocks.
+    let large: Vec<u8> = (0..32 * 1024 * 1024_u32).map(|number| (number % 251) as u8).collect();
+    let parts = container.blob_client("large");
+    parts.upload(RequestContent::from(large.clone()), None).await.unwrap();
+    let mut read = vec![0; large.len()];
+    parts.download_into(&mut read, None).await.unwrap();
+    assert!(read == large);
+
+    let lease = blob.acquire_lease(15, None).await.unwrap().lease_id().unwrap();
+    assert!(lease.is_some());
+    let refused = blob.upload(content("four"), None).await.unwrap_err();
+    assert_eq!(refused.http_status(), Some(StatusCode::PreconditionFailed));
+
+    let listed: Vec<_> = container.list_blobs(None).unwrap().try_collect().await.unwrap();
+    assert_eq!(listed.iter().map(|blob| blob.name.clone().unwrap()).collect::<Vec<_>>(), ["dir/a b", "large"]);
+    assert!(!container.blob_client("none").exists().await.unwrap());
+}
