@@ -142,6 +142,8 @@ const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
     (Level::Account, Method::GET, "", "list", Operation::ListContainers),
     (Level::Account, Method::GET, "", "blobs", Operation::FindBlobsByTags),
     (Level::Account, Method::POST, "", "batch", Operation::BlobBatch),
+    // The JavaScript SDK takes the account of a path-style address for a container.
+    (Level::Account, Method::POST, "container", "batch", Operation::BlobBatch),
     (Level::Container, Method::PUT, "container", "", Operation::CreateContainer),
     (Level::Container, Method::GET, "container", "", Operation::GetContainerProperties),
     (Level::Container, Method::HEAD, "container", "", Operation::GetContainerProperties),

@@ -15,7 +15,7 @@ use crate::{
     keys,
     records::{
         AdoptionRecord, Blob, BlockRecord, Container, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord,
-        UnitRecord, Upload,
+        SweepRecord, UnitRecord, Upload,
     },
     snapshot,
 };
@@ -142,7 +142,7 @@ async fn look(rows: &impl Read, row: Row, hasher: &RandomState, sums: &mut Sums)
             let blob = rows.get(&keys::blob(container, &name)).await?.map(|row| Blob::decode(&row)).transpose()?;
             expect(blob.is_some_and(|blob| blob.is_copying()), "no copy into the blob is pending")
         }
-        keys::SWEEP => keys::parse_one(&key, kind).and(PlaceRecord::decode(&value)).map(|_| ()),
+        keys::SWEEP => keys::parse_one(&key, kind).and(SweepRecord::decode(&value)).map(|_| ()),
         keys::EXPIRY => keys::parse_expiry(&key).map(|_| ()),
         keys::DROPPED_UPLOAD => keys::parse_one(&key, kind).and(DroppedUpload::decode(&value)).map(|_| ()),
         keys::PRUNE => keys::parse_one(&key, kind).and(PruneRecord::decode(&value)).map(|_| ()),

@@ -22,7 +22,7 @@ use crate::{
     lease::LeaseAnswer,
     permissions,
     properties::Written,
-    records::{Container, Metadata, PlaceRecord, UnitRecord},
+    records::{Container, Metadata, SweepRecord, UnitRecord},
 };
 
 /// What a container says about itself.
@@ -281,7 +281,10 @@ pub async fn delete(txn: &Txn, request: &Authorized<DeleteContainer<'_>>) -> Res
     txn.delete(keys::container(request.account, &request.name));
     txn.delete(keys::unit(container.unit));
     acl::write(txn, holder(request.account, request.name.as_str()), &Acl::default())?;
-    txn.put(keys::sweep(container.unit), PlaceRecord { id: request.account.number() }.encode()?);
+    txn.put(
+        keys::sweep(container.unit),
+        SweepRecord { account: request.account.number(), reached: Vec::new() }.encode()?,
+    );
     Ok(())
 }
 

@@ -14,7 +14,7 @@ mod jobs;
 pub(crate) use blob::{Blob, CopyProgress, Extra, Rehydration, Tier};
 pub use blob::{BlobKind, CopyState, CopyStatus, RehydratePriority};
 pub(crate) use jobs::{
-    AdoptionRecord, BlockRecord, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord, Upload,
+    AdoptionRecord, BlockRecord, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord, SweepRecord, Upload,
 };
 
 const CONTAINER_FORMAT: u8 = 2;

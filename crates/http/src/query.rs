@@ -2,6 +2,9 @@
 
 use crate::{ServiceError, limits, percent};
 
+/// Parameters whose values are Base64, which has no space.
+const BASE64: [&str; 3] = ["sig", "blockid", "popreceipt"];
+
 /// The decoded parameters of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
@@ -24,7 +27,12 @@ impl Query {
             }
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let decode = |text| percent::decode(text).ok_or_else(|| ServiceError::invalid_uri("a broken escape"));
-            parameters.push((decode(name)?.into_owned(), decode(value)?.into_owned()));
+            let name = decode(name)?.into_owned();
+            // In forms a plus is a space, and some clients write queries like forms. Where Base64 stands it is a plus.
+            let base64 = BASE64.iter().any(|known| name.eq_ignore_ascii_case(known));
+            let spaced = (!base64 && value.contains('+')).then(|| value.replace('+', "%20"));
+            let value = decode(spaced.as_deref().unwrap_or(value))?.into_owned();
+            parameters.push((name, value));
         }
         Ok(Self { parameters })
     }
@@ -79,6 +87,13 @@ impl Query {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_plus_is_a_space_except_in_base64() {
+        let query = super::Query::parse("prefix=a+b%2Bc&sig=x+y&BlockId=z+%20&other+name=1").unwrap();
+        let found: Vec<_> = query.iter().collect();
+        assert_eq!(found, [("prefix", "a b+c"), ("sig", "x+y"), ("BlockId", "z+ "), ("other+name", "1")]);
+    }
+
     use types::ErrorCode;
 
     use super::*;

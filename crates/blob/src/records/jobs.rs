@@ -27,6 +27,7 @@ stored! {
     PruneRecord "a prune" 1
     AdoptionRecord "an adoption" 1
     PlaceRecord "a place" 1
+    SweepRecord "a sweep" 1
     CopyJob "a copy" 1
 }
 
@@ -104,7 +105,15 @@ impl AdoptionRecord {
     }
 }
 
-/// One number: the account of a sweep, the content of a trim.
+/// A deleted container whose rows are being removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SweepRecord {
+    pub(crate) account: u64,
+    /// The last row that was removed. What is before it is graves, which a log-structured index would walk over again.
+    pub(crate) reached: Vec<u8>,
+}
+
+/// One number: the content of a trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PlaceRecord {
     pub(crate) id: u64,

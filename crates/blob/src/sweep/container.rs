@@ -1,6 +1,7 @@
 //! Sweeping deleted containers: their blobs, then their snapshots.
 
-use store::{Direction, Read, Store, Txn};
+use bytes::Bytes;
+use store::{Direction, Read, Row, Store, Txn, key::KeyRange};
 use types::UnitId;
 
 use super::{first, scope};
@@ -8,7 +9,7 @@ use crate::{
     errors::BlobError,
     keys,
     lifecycle::{self, Place},
-    records::{Blob, PlaceRecord},
+    records::{Blob, SweepRecord},
     sharing,
 };
 
@@ -19,11 +20,19 @@ pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
     let sweeps = first(store, keys::all(keys::SWEEP), 1).await?;
     let Some(row) = sweeps.first() else { return Ok(false) };
     let container = UnitId::new(keys::parse_one(&row.key, keys::SWEEP)?);
-    let account = UnitId::new(PlaceRecord::decode(&row.value)?.id);
+    let sweep = &SweepRecord::decode(&row.value)?;
     store
         .transact(scope(), |txn| async move {
-            if !blobs(&txn, account, container).await? && !snapshots(&txn, account, container).await? {
-                txn.delete(keys::sweep(container));
+            let mut reached = blobs(&txn, sweep, container).await?;
+            if reached.is_none() {
+                reached = snapshots(&txn, sweep, container).await?;
+            }
+            match reached {
+                Some(reached) => {
+                    let next = SweepRecord { account: sweep.account, reached: reached.to_vec() };
+                    txn.put(keys::sweep(container), next.encode()?);
+                }
+                None => txn.delete(keys::sweep(container)),
             }
             Ok::<_, BlobError>(())
         })
@@ -31,26 +40,40 @@ pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
     Ok(true)
 }
 
-/// Removes some blobs. True when there was a full batch of them.
-async fn blobs(txn: &Txn, account: UnitId, container: UnitId) -> Result<bool, BlobError> {
-    let rows = txn.scan(keys::blobs(container, ""), Direction::Ascending).take(BATCH).await?;
+/// The next rows of a range, behind what was removed before.
+async fn next(txn: &Txn, range: KeyRange, sweep: &SweepRecord) -> Result<Vec<Row>, BlobError> {
+    let range = range.after(&sweep.reached);
+    if range.end.as_ref().is_some_and(|end| range.start >= *end) {
+        return Ok(Vec::new());
+    }
+    Ok(txn.scan(range, Direction::Ascending).take(BATCH).await?)
+}
+
+/// Where to go on when there was a full batch.
+fn last(rows: Vec<Row>) -> Option<Bytes> {
+    if rows.len() < BATCH { None } else { rows.into_iter().last().map(|row| row.key) }
+}
+
+/// Removes some blobs.
+async fn blobs(txn: &Txn, sweep: &SweepRecord, container: UnitId) -> Result<Option<Bytes>, BlobError> {
+    let rows = next(txn, keys::blobs(container, ""), sweep).await?;
     for row in &rows {
         let (_, name) = keys::parse_blob(&row.key)?;
-        let place = Place { account, container, name: &name };
+        let place = Place { account: UnitId::new(sweep.account), container, name: &name };
         lifecycle::replace(txn, place, &Blob::decode(&row.value)?).await?;
         txn.delete(row.key.clone());
     }
-    Ok(rows.len() == BATCH)
+    Ok(last(rows))
 }
 
-/// Removes some snapshots, whose blobs are gone. True when there was a full batch of them.
-async fn snapshots(txn: &Txn, account: UnitId, container: UnitId) -> Result<bool, BlobError> {
-    let rows = txn.scan(keys::snapshots_of_container(container), Direction::Ascending).take(BATCH).await?;
+/// Removes some snapshots, whose blobs are gone.
+async fn snapshots(txn: &Txn, sweep: &SweepRecord, container: UnitId) -> Result<Option<Bytes>, BlobError> {
+    let rows = next(txn, keys::snapshots_of_container(container), sweep).await?;
     for row in &rows {
         let (_, name, time) = keys::parse_snapshot(&row.key)?;
-        let place = Place { account, container, name: &name };
+        let place = Place { account: UnitId::new(sweep.account), container, name: &name };
         sharing::snapshot_goes(txn, place, &Blob::decode(&row.value)?, time.ticks(), None).await?;
         txn.delete(row.key.clone());
     }
-    Ok(rows.len() == BATCH)
+    Ok(last(rows))
 }
