@@ -316,6 +316,9 @@ test("a batch deletes and sets tiers, each part for itself", async () => {
   assert.deepEqual(deleted.subResponses.map((part) => [part.status, part.errorCode]),
     [[202, undefined], [202, undefined], [202, undefined], [404, "BlobNotFound"]]);
   assert.deepEqual([deleted.subResponsesSucceededCount, deleted.subResponsesFailedCount], [3, 1]);
+  await put(blobs[0], "x");
+  const ofService = await service.getBlobBatchClient().deleteBlobs([blobs[0]]);
+  assert.equal(ofService.subResponsesSucceededCount, 1);
   assert.deepEqual(await namesOf(container.listBlobsFlat()), []);
 });
 

@@ -122,6 +122,7 @@ published! {
     multipart_out_of_order();
     list_paginated(store);
     put_get_attributes();
+    put_get_delete_list();
 }
 
 #[tokio::test]
