@@ -170,7 +170,9 @@ fn request(section: &[u8]) -> Result<Part<'_>, MultipartError> {
     else {
         return Err(MultipartError::Part("it has no request line"));
     };
-    if !version.starts_with("HTTP/1.") || method.is_empty() || url.is_empty() {
+    // A lone carriage return ends no line here, but it might for whoever reads the address.
+    let control = line.contains(char::is_control);
+    if control || !version.starts_with("HTTP/1.") || method.is_empty() || url.is_empty() {
         return Err(MultipartError::Part("it has no request line"));
     }
     let (headers, body) = if rest.is_empty() { (Vec::new(), rest) } else { split_head(rest)? };
@@ -256,6 +258,16 @@ mod tests {
         ];
         for (kind, body) in table {
             assert!(read(kind, body.as_bytes()).is_err(), "{kind} {body}");
+        }
+    }
+
+    /// The address of a part could hold a carriage return or any other control character.
+    #[test]
+    fn a_request_line_has_no_control_characters() {
+        for control in ["\r", "\t", "\0", "\u{7f}"] {
+            let body = batch(1).replace("/account/", &format!("/acc{control}ount/"));
+            let refused = Err(MultipartError::Part("it has no request line"));
+            assert_eq!(read(TYPE, body.as_bytes()), refused, "{control:?}");
         }
     }
 

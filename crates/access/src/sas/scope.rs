@@ -35,6 +35,11 @@ impl Scope {
     pub(super) fn of(target: &SignedTarget<'_>, fields: &Fields<'_>) -> Result<Self, SasRefusal> {
         let missing = || SasRefusal::Mismatch { string_to_sign: String::new() };
         let container = || target.container.map(str::to_owned).ok_or_else(missing);
+        // The depth is signed only as the path that it cuts; anywhere else it would be a parameter that anybody may change.
+        let is_directory = target.service == Service::Blob && fields.resource == Some("d");
+        if fields.directory_depth.is_some() && !is_directory {
+            return Err(SasRefusal::Unsigned("sdd"));
+        }
         match target.service {
             Service::Queue => Ok(Self::Contents(container()?)),
             // A batch names its table only here; what the batch really touches is checked against it.

@@ -302,6 +302,23 @@ fn times_addresses_and_protocols_are_kept() {
     }
 }
 
+/// A depth beside any resource but a directory was ignored, so a signature could be changed there and still be accepted.
+#[test]
+fn a_depth_without_a_directory_is_refused() {
+    let door = Door::new();
+    let directory = Fields { resource: Some("d"), directory_depth: Some("1"), ..BLOB };
+    let query = signed(Service::Blob, "c", "a/b", &directory);
+    assert!(door.verify(&target(Service::Blob, "c", "a/b", &borrowed(&query))).is_ok());
+
+    let refused = Some(SasRefusal::Unsigned("sdd"));
+    for resource in ["b", "c"] {
+        let mut query = signed(Service::Blob, "c", "a/b", &Fields { resource: Some(resource), ..BLOB });
+        query.push(("sdd".to_owned(), "1".to_owned()));
+        let found = door.verify(&target(Service::Blob, "c", "a/b", &borrowed(&query)));
+        assert_eq!(found.err(), refused, "{resource}");
+    }
+}
+
 #[test]
 fn malformed_signatures_are_refused_for_the_right_reason() {
     let door = Door::new();
