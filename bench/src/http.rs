@@ -1,5 +1,6 @@
 //! The server over HTTP, beside Azurite and nginx, in turns. The load generator is a closed loop of our own.
 
+mod blob;
 mod client;
 mod load;
 mod peers;
@@ -16,6 +17,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
     let rounds = if arguments.quick { 1 } else { 3 };
     runtime.block_on(rows::run(arguments, time, rounds))
+}
+
+/// The Blob service beyond whole blobs, beside Azurite's.
+pub(crate) fn run_blob(arguments: &Arguments) -> anyhow::Result<Report> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
+    let rounds = if arguments.quick { 1 } else { 3 };
+    runtime.block_on(blob::run(arguments, time, rounds))
 }
 
 /// The Queue service, beside Azurite's.

@@ -26,7 +26,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
-    let suite = words.next().context("which suite? one of: http, queue, store, table")?;
+    let suite = words.next().context("which suite? one of: blob, http, queue, store, table")?;
     if suite == "load" {
         return http::load(&words.collect::<Vec<_>>());
     }
@@ -43,12 +43,13 @@ fn main() -> anyhow::Result<()> {
     std::fs::create_dir_all(&arguments.directory)?;
     let report = match suite.as_str() {
         "http" => http::run(&arguments)?,
+        "blob" => http::run_blob(&arguments)?,
         "queue" => http::run_queue(&arguments)?,
         "table" => http::run_table(&arguments)?,
         "store" => store::run(&arguments)?,
         // Not for people: the parts of a suite that need a process of their own.
         "store-child" => return store::child(&arguments),
-        other => bail!("unknown suite {other}; one of: http, queue, store, table"),
+        other => bail!("unknown suite {other}; one of: blob, http, queue, store, table"),
     };
     report.print();
     if let Some(path) = &arguments.json {

@@ -88,3 +88,19 @@ def test_actual_requests_are_marked_never_refused(server, service):
     stranger = ask(server, "GET", "/container/b", Origin="http://other")
     assert "Access-Control-Allow-Origin" not in stranger.headers and stranger.headers["Vary"] == "Origin"
     assert "Vary" not in ask(server, "GET", "/container/b").headers
+
+
+def test_requests_without_a_version_get_the_default_one(server, service):
+    service.create_container("versions", public_access="blob")
+    service.get_blob_client("versions", "b").upload_blob(b"x")
+    service.set_service_properties(target_version="2009-09-19")
+    # In which ETags have no quotes.
+    assert not ask(server, "GET", "/versions/b").headers["ETag"].startswith('"')
+    service.set_service_properties(target_version="2021-12-02")
+    assert ask(server, "GET", "/versions/b").headers["ETag"].startswith('"')
+
+
+def test_stats_come_from_the_secondary_location(server):
+    secondary = server.connection_string + f"BlobSecondaryEndpoint={server.blob_url}-secondary;"
+    service = BlobServiceClient.from_connection_string(secondary)
+    assert service.get_service_stats()["geo_replication"]["status"] == "live"

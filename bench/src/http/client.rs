@@ -34,6 +34,28 @@ impl Signer {
         length: usize,
         extra: &[(&str, &str)],
     ) -> String {
+        self.signed(method, path, query, length, "", extra)
+    }
+
+    /// The same for an empty body, under a condition.
+    pub(crate) fn conditional_head(&self, method: &str, path: &str, if_match: &str, extra: &[(&str, &str)]) -> String {
+        self.signed(method, path, &[], 0, if_match, extra)
+    }
+
+    /// The code that signatures are made with.
+    pub(crate) fn mac(&self) -> Hmac<Sha256> {
+        self.0.clone()
+    }
+
+    fn signed(
+        &self,
+        method: &str,
+        path: &str,
+        query: &[(&str, &str)],
+        length: usize,
+        if_match: &str,
+        extra: &[(&str, &str)],
+    ) -> String {
         let date = now_rfc1123();
         let path = format!("/{ACCOUNT}{path}");
         let mut ours: Vec<(&str, &str)> = extra.to_vec();
@@ -41,7 +63,7 @@ impl Signer {
         ours.push(("x-ms-version", VERSION));
         ours.sort_unstable();
         let signed_length = if length == 0 { String::new() } else { length.to_string() };
-        let mut text = format!("{method}\n\n\n{signed_length}\n\n\n\n\n\n\n\n\n");
+        let mut text = format!("{method}\n\n\n{signed_length}\n\n\n\n\n{if_match}\n\n\n\n");
         for (name, value) in &ours {
             text.push_str(&format!("{name}:{value}\n"));
         }
@@ -60,6 +82,9 @@ impl Signer {
         let mut head = format!("{method} {url} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n");
         for (name, value) in &ours {
             head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !if_match.is_empty() {
+            head.push_str(&format!("If-Match: {if_match}\r\n"));
         }
         head.push_str(&format!("Authorization: SharedKey {ACCOUNT}:{signature}\r\n\r\n"));
         head
@@ -180,7 +205,26 @@ impl Connection {
         Ok((status, got))
     }
 
-    /// The same for small answers whose body is wanted. Returns the status and the body.
+    /// Sends a request without a body whose answer has an ETag and no body, and returns the ETag.
+    pub(crate) async fn call_for_etag(&mut self, head: &str) -> anyhow::Result<String> {
+        self.stream.write_all(head.as_bytes()).await?;
+        let mut filled = 0;
+        loop {
+            let count = self.stream.read(&mut self.buffer[filled..]).await?;
+            anyhow::ensure!(count > 0, "the connection was closed");
+            filled += count;
+            let Some(end) = self.buffer[..filled].windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+            let answer = std::str::from_utf8(&self.buffer[..end])?;
+            anyhow::ensure!(answer.get(9..12) == Some("201"), "answered {}", answer.get(9..12).unwrap_or_default());
+            let etag = answer.split("\r\n").find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                name.eq_ignore_ascii_case("etag").then(|| value.trim().to_owned())
+            });
+            return etag.context("no ETag");
+        }
+    }
+
+    /// Sends a request and reads a small answer whose body is wanted. Returns the status and the body.
     pub(crate) async fn call_for_text(&mut self, head: &str, body: &[u8]) -> anyhow::Result<(u16, String)> {
         self.stream.write_all(&[head.as_bytes(), body].concat()).await?;
         let mut answer = Vec::new();

@@ -211,7 +211,7 @@ async fn listings(arguments: &Arguments, ours: &Peer, report: &mut Report) -> an
     Ok(())
 }
 
-async fn fill(ours: &Peer, container: &'static str, count: u64) -> anyhow::Result<()> {
+pub(crate) async fn fill(ours: &Peer, container: &'static str, count: u64) -> anyhow::Result<()> {
     let signer = Signer::new()?;
     let mut connection = Connection::open(ours.port).await?;
     let head = signer.head("PUT", &format!("/{container}"), &[("restype", "container")], 0, &[]);

@@ -41,6 +41,11 @@ pub(crate) fn group_commit_loop(path: &Path, time: Duration) -> anyhow::Result<f
     ours_loop(path, time, TASKS, Object::Each)
 }
 
+/// The same with one task.
+pub(crate) fn one_task_loop(path: &Path, time: Duration) -> anyhow::Result<f64> {
+    ours_loop(path, time, 1, Object::One)
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

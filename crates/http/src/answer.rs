@@ -172,7 +172,9 @@ impl Whole {
         }
         let Self { origin, request_id, received_at } = self;
         let (peer, secure) = (origin.peer, origin.secure);
-        let request = Request { method, target, version, headers, peer, request_id, received_at, body, secure };
+        let default_version = None;
+        let request =
+            Request { method, target, version, default_version, headers, peer, request_id, received_at, body, secure };
         Ok(Parsed::Request(Box::new(request)))
     }
 }

@@ -184,6 +184,7 @@ impl EmbeddedRequest {
                 Some(version) => Some(version),
                 None => batch.version,
             },
+            default_version: batch.default_version,
             method: self.method,
             headers: self.headers,
             peer: batch.peer,

@@ -17,7 +17,10 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use store::Read;
 use types::{ErrorCode, ServiceVersion, Timestamp, UnitId};
 
-use crate::{Request, ServiceError, Target, dates, headers};
+use crate::{
+    Request, ServiceError, Target, dates, headers,
+    version::{self, CredentialKind},
+};
 
 const COPY_SOURCE_AUTHORIZATION: HeaderName = HeaderName::from_static("x-ms-copy-source-authorization");
 
@@ -195,12 +198,13 @@ pub fn authenticate(
             None => (access::anonymous(accounts, &account, now), None),
         },
     };
-    let version = version_of(request, version.flatten())?;
+    let version = version_of(request, version.flatten(), grant.is_anonymous())?;
     Ok(Caller { account, grant, version, challenge })
 }
 
-/// The version whose behaviour a request gets: its header, or else with a signature `api-version`, or else `sv`.
-fn version_of(request: &Request, signed: Option<&str>) -> Result<ServiceVersion, ServiceError> {
+/// The version whose behaviour a request gets: its header, or else with a signature `api-version`, or else `sv`; what it
+/// is without any of them, [`version::effective`] says.
+fn version_of(request: &Request, signed: Option<&str>, anonymous: bool) -> Result<ServiceVersion, ServiceError> {
     let of_signature = || match (signed, request.target.query.get("api-version")) {
         (Some(_), Some(text)) => match ServiceVersion::parse(text) {
             Some(version) if version >= ServiceVersion::OLDEST => Ok(Some(version)),
@@ -209,11 +213,13 @@ fn version_of(request: &Request, signed: Option<&str>) -> Result<ServiceVersion,
         (Some(text), None) => Ok(ServiceVersion::parse(text)),
         (None, _) => Ok(None),
     };
-    let version = match request.version {
-        Some(version) => Some(version),
-        None => of_signature()?,
+    let of_signature = if request.version.is_none() { of_signature()? } else { None };
+    let credential = match of_signature {
+        Some(version) => CredentialKind::Signature(version),
+        None if anonymous => CredentialKind::Anonymous,
+        None => CredentialKind::SharedKey,
     };
-    Ok(version.unwrap_or(ServiceVersion::NEWEST).min(ServiceVersion::NEWEST))
+    Ok(version::effective(request.version, request.default_version, credential))
 }
 
 /// One request at the door of one account.

@@ -1,5 +1,6 @@
-//! Cross-origin resource sharing around a service: preflight requests are answered here, and the answers to actual
-//! requests get the headers that a browser asks for. Which rule speaks is decided in `account`.
+//! What the properties of a service do to every request: the default version of those that name none, and cross-origin
+//! resource sharing. Preflight requests are answered here, and the answers to actual requests get the headers that a
+//! browser asks for. Which rule speaks is decided in `account`.
 //!
 //! CORS is no authorisation: an actual request is never refused here.
 
@@ -16,13 +17,14 @@ use types::ErrorCode;
 use crate::{Outcome, Request, Response, ServiceError};
 
 const PREFLIGHT: &str = "PreflightRequest";
+const UNKNOWN: &str = "Unknown";
 
 /// Answers a request through `answer`, with CORS around it.
 pub async fn around<F, Fut>(
     store: &Store,
     accounts: &Accounts,
     service: Service,
-    request: Request,
+    mut request: Request,
     answer: F,
 ) -> Outcome
 where
@@ -31,6 +33,13 @@ where
 {
     if request.method == Method::OPTIONS {
         return Outcome::new(PREFLIGHT, preflight(store, accounts, service, &request).await);
+    }
+    // The only properties that a request is served by, besides the rules below.
+    if request.version.is_none() && service == Service::Blob {
+        match properties_of(store, accounts, service, &request.target.account).await {
+            Ok(properties) => request.default_version = properties.default_service_version,
+            Err(error) => return Outcome::new(UNKNOWN, Err(error)),
+        }
     }
     let Ok(Some(origin)) = request.header(&header::ORIGIN) else { return answer(request).await };
     let (origin, method) = (origin.to_owned(), request.method.clone());

@@ -57,6 +57,8 @@ pub struct Request {
     pub target: Target,
     /// `x-ms-version`, well-formed; `None` when it was not sent. What a request means without one is the service's rule.
     pub version: Option<ServiceVersion>,
+    /// What the service's properties say for a request without a version; looked up only for those.
+    pub default_version: Option<ServiceVersion>,
     /// All headers as sent.
     pub headers: Headers,
     /// The other end of the connection.
