@@ -39,7 +39,7 @@ pub(crate) async fn run(arguments: &Arguments, time: Duration, rounds: usize) ->
     appends(&ours, azurite.as_ref(), time, rounds, &mut report).await?;
     drop(azurite);
     overwrites(&ours, path, time, rounds, &mut report).await?;
-    authentication(&mut report)?;
+    authentication(&mut report).await?;
     snapshot(&ours, if arguments.quick { 20_000 } else { 100_000 }, &mut report).await?;
     deletion(&ours, if arguments.quick { 50_000 } else { 1_000_000 }, &mut report).await?;
     Ok(report)
@@ -237,7 +237,7 @@ async fn overwrites(
 }
 
 /// Verifying a Shared Key, as every request needs it.
-fn authentication(report: &mut Report) -> anyhow::Result<()> {
+async fn authentication(report: &mut Report) -> anyhow::Result<()> {
     use access::{
         AccountKey, Accounts,
         account::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY},
