@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from azure.core.exceptions import ResourceNotFoundError
-from azure.storage.queue import AccessPolicy, QueueServiceClient
+from azure.storage.queue import AccessPolicy, CorsRule, QueueServiceClient
 
 CLIENTS = 8
 ROUNDS = 20
@@ -46,6 +46,13 @@ def test_set_queue_acl_is_last_writer_wins(service):
     together(lambda number: [queue.set_queue_access_policy({name: AccessPolicy() for name in whole[number]})
                              for _ in range(ROUNDS)])
     assert set(queue.get_queue_access_policy()) in whole
+
+
+def test_set_queue_service_properties_is_last_writer_wins(service):
+    whole = [[f"http://{number}-{part}" for part in range(5)] for number in range(CLIENTS)]
+    together(lambda number: [service.set_service_properties(cors=[CorsRule([origin], ["GET"]) for origin in whole[number]])
+                             for _ in range(ROUNDS)])
+    assert [rule.allowed_origins for rule in service.get_service_properties()["cors"]] in whole
 
 
 def test_of_several_updates_with_one_receipt_one_succeeds(service):
