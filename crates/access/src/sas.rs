@@ -130,7 +130,7 @@ pub struct Overrides {
 }
 
 /// The entities of a table that a signature is for; both ends are included. A row is only said together with its
-/// partition.
+/// partition. Which entities are between the ends, the Table service decides: it knows the order of its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntityRange {
     /// The first partition, and the first row in it.
@@ -140,18 +140,6 @@ pub struct EntityRange {
 }
 
 impl EntityRange {
-    /// True for an entity with these keys.
-    #[must_use]
-    pub fn has(&self, partition: &str, row: &str) -> bool {
-        let from = self.start.as_ref().is_none_or(|(first, first_row)| {
-            partition > &**first || (partition == first && first_row.as_deref().is_none_or(|first| row >= first))
-        });
-        let until = self.end.as_ref().is_none_or(|(last, last_row)| {
-            partition < &**last || (partition == last && last_row.as_deref().is_none_or(|last| row <= last))
-        });
-        from && until
-    }
-
     /// True when it leaves nothing out.
     #[must_use]
     pub const fn is_everything(&self) -> bool {

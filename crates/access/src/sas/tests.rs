@@ -488,29 +488,6 @@ fn policy_and_signature_each_say_a_field_once() {
     assert!(check(&sas, &nothing).unwrap().contains("sp is mandatory"));
 }
 
-#[test]
-fn entities_are_in_a_range_with_both_ends() {
-    let range = |start: Option<(&str, Option<&str>)>, end: Option<(&str, Option<&str>)>| {
-        let own = |end: Option<(&str, Option<&str>)>| end.map(|(p, r)| (p.to_owned(), r.map(str::to_owned)));
-        EntityRange { start: own(start), end: own(end) }
-    };
-    let table = [
-        (range(None, None), "a", "1", true),
-        (range(Some(("b", None)), None), "a", "9", false),
-        (range(Some(("b", None)), None), "b", "0", true),
-        (range(Some(("b", Some("5"))), None), "b", "4", false),
-        (range(Some(("b", Some("5"))), None), "b", "5", true),
-        (range(Some(("b", Some("5"))), None), "c", "0", true),
-        (range(None, Some(("b", Some("5")))), "b", "5", true),
-        (range(None, Some(("b", Some("5")))), "b", "6", false),
-        (range(None, Some(("b", None))), "b", "9", true),
-        (range(None, Some(("b", None))), "c", "0", false),
-    ];
-    for (range, partition, row, expected) in table {
-        assert_eq!(range.has(partition, row), expected, "{range:?} {partition} {row}");
-    }
-}
-
 proptest! {
     /// Flip any bit of any parameter of a signature, or of the resource that it is used on: never accepted.
     #[test]
