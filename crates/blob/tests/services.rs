@@ -383,3 +383,19 @@ fn an_expired_blob_is_gone_at_once_and_its_space_later() {
         world.check_empties().await;
     });
 }
+
+/// More blobs and more snapshots than one step removes: each step goes on where the last one ended, leaving nothing out.
+#[test]
+fn a_large_container_is_swept_to_its_last_snapshot() {
+    run(async {
+        let world = World::new().await;
+        for number in 0..600 {
+            let name = format!("b{number}");
+            world.put(&name, b"x").await.unwrap();
+            if number % 2 == 0 {
+                world.snapshot(&name).await.unwrap();
+            }
+        }
+        world.check_empties().await;
+    });
+}
