@@ -1,12 +1,12 @@
 //! The MD5 of bodies: pieces that arrive at the same time are taken side by side, each in a lane of its own.
 //!
 //! Whoever has a piece puts it among the waiting ones and lets others run. If they bring pieces too, the one that fills
-//! the last lane takes them all; if not, the first that comes back does. Nobody waits for company that does not come,
-//! and with few bodies on their way nobody waits at all.
+//! the last lane takes them all; if not, the first that comes back does. Nobody waits for company that does not come:
+//! letting others run is all the waiting there is, and where it was in vain it is soon given up.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 
 use bytes::Bytes;
@@ -15,13 +15,22 @@ use tokio::{sync::Notify, task};
 pub use md5_lanes::Md5Bytes;
 use md5_lanes::{LANES_MAX, Md5, update_together};
 
-/// Below this many bodies on their way, company is not worth the wait.
-const WORTH_WAITING: usize = 4;
+/// With so many bodies on their way there will be company.
+const SURE_OF_COMPANY: usize = 4;
+/// Small bodies come whole and are not on their way for long: whether they have company is learned. So many pieces may
+/// find themselves alone before company is given up.
+const PATIENCE: u32 = 16;
+/// One in so many pieces looks whether there is company again.
+const LOOK_AGAIN: u32 = 64;
 /// Pieces shorter than this are taken at once.
 const SHORT_BYTES: usize = 1024;
 
 /// Bodies on their way.
 static PRESENT: AtomicUsize = AtomicUsize::new(0);
+/// How many more pieces may find themselves alone.
+static HOPE: AtomicU32 = AtomicU32::new(0);
+/// Pieces that were taken without a look for company.
+static UNLOOKED: AtomicU32 = AtomicU32::new(0);
 /// Their pieces that nobody has taken yet, at most one a body and fewer than there are lanes.
 static WAITING: Mutex<Vec<Job>> = Mutex::new(Vec::new());
 
@@ -68,7 +77,7 @@ impl BodyMd5 {
     /// Takes the next piece. By value: a body whose piece was not taken to its end has no digest.
     #[must_use]
     pub async fn take(mut self, piece: Bytes) -> Self {
-        if piece.len() < SHORT_BYTES || PRESENT.load(Ordering::Relaxed) < WORTH_WAITING {
+        if piece.len() < SHORT_BYTES || !expects_company() {
             self.md5.update(&piece);
             return self;
         }
@@ -105,7 +114,19 @@ impl BodyMd5 {
     }
 }
 
+fn expects_company() -> bool {
+    PRESENT.load(Ordering::Relaxed) >= SURE_OF_COMPANY
+        || HOPE.load(Ordering::Relaxed) > 0
+        || UNLOOKED.fetch_add(1, Ordering::Relaxed) % LOOK_AGAIN == 0
+}
+
 fn run(jobs: Vec<Job>) {
+    match jobs.len() {
+        0 => return,
+        // Racing with others by one or two does no harm.
+        1 => HOPE.store(HOPE.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed),
+        _ => HOPE.store(PATIENCE, Ordering::Relaxed),
+    }
     let (mut streams, dones): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.stream, job.done)).unzip();
     update_together(&mut streams);
     for ((md5, _), done) in streams.into_iter().zip(dones) {

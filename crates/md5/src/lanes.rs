@@ -175,12 +175,15 @@ fn step<const N: usize, const ROUND: usize>(
 ) {
     let others = b.iter().zip(c).zip(d).zip(words);
     for (a, (((b, c), d), word)) in a.iter_mut().zip(others) {
-        let mixed = match ROUND {
-            0 => d ^ (b & (c ^ d)),
-            1 => c ^ (d & (b ^ c)),
-            2 => b ^ c ^ d,
-            _ => c ^ (b | !d),
+        // `b` is the word that the step before has made: what does not need it goes first, and can be done meanwhile.
+        let ready = a.wrapping_add(*word).wrapping_add(sine);
+        let sum = match ROUND {
+            0 => ready.wrapping_add(d ^ (b & (c ^ d))),
+            // A choice between two: no bit is in both, so they can be added one after the other.
+            1 => ready.wrapping_add(c & !d).wrapping_add(b & d),
+            2 => ready.wrapping_add(b ^ (c ^ d)),
+            _ => ready.wrapping_add(c ^ (b | !d)),
         };
-        *a = a.wrapping_add(mixed).wrapping_add(*word).wrapping_add(sine).rotate_left(shift).wrapping_add(*b);
+        *a = sum.rotate_left(shift).wrapping_add(*b);
     }
 }

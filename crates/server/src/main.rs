@@ -32,6 +32,11 @@ use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command};
 
+/// A request makes some hundred small allocations, and what one thread allocates another often frees: this allocator is
+/// made for that.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(arguments) => serve::run(*arguments).map(|()| true),

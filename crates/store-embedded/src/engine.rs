@@ -182,9 +182,10 @@ impl EmbeddedEngine {
                 (None, _) => None,
                 (Some(value), None) => Some(Value::Inline(value.clone())),
                 (Some(_), Some(spilled)) => {
-                    holds.push(spilled.hold);
                     commit.live_bytes.push((spilled.chunk.extent, content::stored_bytes(spilled.chunk.length)));
-                    commit.rides.extend(spilled.ride.map(|bytes| Ride { chunk: spilled.chunk, bytes }));
+                    let hold: Arc<Hold> = Arc::new(spilled.hold);
+                    holds.push(Arc::clone(&hold));
+                    commit.rides.extend(spilled.ride.map(|bytes| Ride { chunk: spilled.chunk, bytes, hold }));
                     let (key, row) = content::chunk_row(spilled.chunk, content::ENGINE);
                     stored.push((key, Some(Value::Inline(row))));
                     Some(Value::Spilled(spilled.chunk))
@@ -222,7 +223,8 @@ impl EmbeddedEngine {
     fn spill_small(&self, commit: &Commit) -> Result<Vec<Spilled>, StoreError> {
         let mut spilled = Vec::new();
         for (key, value) in large(commit) {
-            let (chunk, hold) = self.shared.extents.place_small(value).map_err(|error| self.shared.full_or(error))?;
+            let placed = self.shared.extents.place_small(value.clone(), crc_fast::crc64_nvme(value));
+            let (chunk, hold) = placed.map_err(|error| self.shared.full_or(error))?;
             spilled.push(Spilled { key: key.clone(), chunk, ride: Some(value.clone()), hold });
         }
         Ok(spilled)

@@ -7,6 +7,7 @@
 
 mod file;
 mod format;
+mod small;
 mod stream;
 mod table;
 

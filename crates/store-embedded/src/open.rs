@@ -124,7 +124,7 @@ fn recover(
     // Rides are written again before anything else is: they need extents, which need ids only for new ones.
     let unused_ids = Arc::new(Ids::new(u64::MAX / 2));
     let extents = Extents::open(Arc::clone(&disk), unused_ids)?;
-    let mut memtable_bytes = 0;
+    let (mut memtable_bytes, mut buffer) = (0, Vec::new());
     let mut changed = std::collections::HashSet::new();
     let recovered = log::recover(&*disk, identity.salt, meta.sequence, |sequence, record| {
         for row in &record.rows {
@@ -134,7 +134,7 @@ fn recover(
             *live.entry(*extent).or_default() += bytes;
             changed.insert(*extent);
         }
-        record.rides.iter().try_for_each(|ride| extents.replay(ride))
+        extents.replay(&record.rides, &mut buffer)
     })?;
     if exists && recovered.frames == 0 {
         // Every store that was ever open has a frame, so the log is gone, and with it what it held.

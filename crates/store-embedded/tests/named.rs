@@ -332,11 +332,34 @@ fn a_device_error_while_a_segment_is_made_poisons_instead_of_waiting() {
     }
 }
 
+/// Small chunks have their place in the order of commits when they are written: there is no way back.
+#[test]
+fn a_device_error_under_a_small_chunk_poisons_and_recovers() {
+    for fault in [Fault::Error, Fault::ShortWrite] {
+        let (disk, index) = (SimulatedDisk::new(), index_directory());
+        let faulty = FaultyDisk::new(disk);
+        let opened = Opened::on(faulty.clone(), index.path()).unwrap();
+        block_on(fill(&opened));
+        let before = block_on(opened.visible()).unwrap();
+        faulty.inject(fault, "extents/", 0);
+        block_on(async {
+            expect_poisoned(opened.put_chunk("failed", pattern(5, 500)).await);
+            assert_eq!(opened.visible().await.unwrap(), before, "{fault:?}");
+        });
+        let _poisoned = opened.close();
+        faulty.heal();
+        let opened = Opened::on(faulty, index.path()).unwrap();
+        block_on(async {
+            assert_eq!(opened.visible().await.unwrap(), before, "{fault:?}");
+            opened.put_chunk("next", pattern(6, 500)).await.unwrap();
+            opened.must_be_clean(&format!("{fault:?}")).await;
+        });
+    }
+}
+
 #[test]
 fn a_device_error_on_an_extent_fails_the_chunk_and_nothing_else() {
-    for (fault, length) in
-        [(Fault::Error, 500), (Fault::Error, 100_000), (Fault::ShortWrite, 500), (Fault::ShortWrite, 100_000)]
-    {
+    for (fault, length) in [(Fault::Error, 100_000), (Fault::ShortWrite, 100_000)] {
         let (disk, index) = (SimulatedDisk::new(), index_directory());
         let faulty = FaultyDisk::new(disk.clone());
         let opened = Opened::on(faulty.clone(), index.path()).unwrap();

@@ -185,20 +185,28 @@ impl Moment {
 }
 
 #[test]
-fn a_chunk_written_during_a_checkpoint_is_synced_by_the_next_one() {
+fn a_checkpoint_waits_for_the_small_chunks_of_the_commits_before_it() {
     let (disk, index) = (HoldingDisk::new(SimulatedDisk::new()), index_directory());
     let opened = Opened::on(disk.clone(), index.path()).unwrap();
     block_on(opened.put_chunk("first", pattern(1, 1_000))).unwrap();
-    let write = disk.gate(Call::Write);
+    let (write, directory) = (disk.gate(Call::Write), disk.gate(Call::SyncDirectory));
     write.set(State::Armed);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| block_on(opened.put_chunk("second", pattern(2, 1_000))));
+        // The commit has its place, so the checkpoint has it in its tables; its chunk is not written yet.
         write.wait_until_holding();
-        opened.engine.checkpoint().unwrap();
+        directory.set(State::Armed);
+        let checkpoint = scope.spawn(|| opened.engine.checkpoint());
+        directory.wait_a_little();
+        assert!(!checkpoint.is_finished() && !writer.is_finished());
         write.set(State::Open);
+        directory.wait_until_holding();
+        let during = Moment::now(&opened, &disk, index.path());
+        directory.set(State::Open);
+        checkpoint.join().unwrap().unwrap();
         writer.join().unwrap().unwrap();
+        during.must_survive();
     });
-    opened.engine.checkpoint().unwrap();
     Moment::now(&opened, &disk, index.path()).must_survive();
 }
 

@@ -38,7 +38,7 @@ impl ChunkWriter for MemoryWriter {
         Box::pin(async move {
             let (extent, offset, length) = placed?;
             let chunk = ChunkRef { extent, offset, length, crc64 };
-            Ok(PendingChunk::new(chunk, None, Box::new(Hold { shared, place: (extent, offset) })))
+            Ok(PendingChunk::new(chunk, None, Arc::new(Hold { shared, place: (extent, offset) })))
         })
     }
 }

@@ -3,7 +3,7 @@
 //! A reference names the place where the chunk was first written. When the collector moves a chunk it leaves a
 //! forwarding row, so references in rows, manifests and maps stay true for ever and are never rewritten.
 
-use std::{any::Any, fmt};
+use std::{any::Any, fmt, sync::Arc};
 
 use bytes::Bytes;
 
@@ -93,15 +93,15 @@ pub trait ChunkSource: Send + Sync {
 pub struct PendingChunk {
     chunk: ChunkRef,
     ride: Option<Bytes>,
-    _hold: Box<dyn Any + Send + Sync>,
+    hold: Arc<dyn Any + Send + Sync>,
 }
 
 impl PendingChunk {
     /// For engines: `ride` carries the bytes of a small chunk that becomes durable with its transaction, `hold` keeps
-    /// the collector away.
+    /// the collector away, and goes with the ride.
     #[must_use]
-    pub fn new(chunk: ChunkRef, ride: Option<Bytes>, hold: Box<dyn Any + Send + Sync>) -> Self {
-        Self { chunk, ride, _hold: hold }
+    pub fn new(chunk: ChunkRef, ride: Option<Bytes>, hold: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { chunk, ride, hold }
     }
 
     /// The reference to store in rows.
@@ -111,7 +111,7 @@ impl PendingChunk {
     }
 
     pub(crate) fn ride(&self) -> Option<Ride> {
-        self.ride.clone().map(|bytes| Ride { chunk: self.chunk, bytes })
+        self.ride.clone().map(|bytes| Ride { chunk: self.chunk, bytes, hold: Arc::clone(&self.hold) })
     }
 }
 
@@ -122,4 +122,6 @@ pub struct Ride {
     pub chunk: ChunkRef,
     /// Its bytes.
     pub bytes: Bytes,
+    /// What the engine keeps for it until it is where it belongs.
+    pub hold: Arc<dyn Any + Send + Sync>,
 }

@@ -1,9 +1,10 @@
 //! One open extent, and reading chunks from it.
 
 use std::{
+    collections::HashMap,
     io,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -11,7 +12,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use store::{Answer, ChunkRef, StoreError, chunk::ChunkSource};
 
-use super::format::{BlockPlace, Place, block_at, damaged, verify};
+use super::format::{BLOCK_BYTES, BlockPlace, Place, block_at, damaged, verify};
 use crate::{disk::DiskFile, io_pool::IoPool};
 
 /// An open extent.
@@ -22,13 +23,22 @@ pub(crate) struct Extent {
     pub(crate) end: AtomicU64,
     /// Chunks that are being written, or are finished and not linked yet.
     pending: AtomicU64,
+    /// Small chunks that the log's thread has yet to write, by their offset. Until then they are read from here.
+    unwritten: Mutex<HashMap<u64, Bytes>>,
     /// Bytes were written that are not synced.
     pub(crate) dirty: AtomicBool,
 }
 
 impl Extent {
     pub(crate) fn new(id: u64, file: Arc<dyn DiskFile>, end: u64) -> Self {
-        Self { id, file, end: AtomicU64::new(end), pending: AtomicU64::new(0), dirty: AtomicBool::new(false) }
+        Self {
+            id,
+            file,
+            end: AtomicU64::new(end),
+            pending: AtomicU64::new(0),
+            unwritten: Mutex::default(),
+            dirty: AtomicBool::new(false),
+        }
     }
 
     /// Makes what was written durable.
@@ -41,21 +51,40 @@ impl Extent {
     pub(crate) fn is_pending(&self) -> bool {
         self.pending.load(Ordering::Acquire) > 0
     }
+
+    fn unwritten(&self) -> MutexGuard<'_, HashMap<u64, Bytes>> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Keeps the collector away from an extent while a chunk in it is not linked yet.
-pub(crate) struct Hold(pub(crate) Arc<Extent>);
+/// Keeps the collector away from an extent while a chunk in it is not linked yet, and the bytes of a small chunk readable
+/// while they are not written yet.
+pub(crate) struct Hold {
+    pub(crate) extent: Arc<Extent>,
+    unwritten: Option<u64>,
+}
 
 impl Hold {
     pub(crate) fn new(extent: &Arc<Extent>) -> Self {
         extent.pending.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(extent))
+        Self { extent: Arc::clone(extent), unwritten: None }
+    }
+
+    /// For a small chunk. The last one who has this has written the bytes, or does not want them any more.
+    pub(crate) fn unwritten(extent: &Arc<Extent>, offset: u64, data: Bytes) -> Self {
+        let mut hold = Self::new(extent);
+        hold.unwritten = Some(offset);
+        extent.unwritten().insert(offset, data);
+        hold
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.0.pending.fetch_sub(1, Ordering::AcqRel);
+        if let Some(offset) = self.unwritten {
+            self.extent.unwritten().remove(&offset);
+        }
+        self.extent.pending.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -70,6 +99,12 @@ pub(crate) struct PlacedChunk {
 impl PlacedChunk {
     /// Reads and verifies one block, from the page cache only when `cached`: `None` when it is not there.
     fn block(&self, place: BlockPlace, cached: bool) -> Result<Option<Bytes>, StoreError> {
+        if self.extent.is_pending()
+            && let Some(whole) = self.extent.unwritten().get(&self.offset)
+        {
+            let start = usize::try_from(place.number).unwrap_or(usize::MAX).saturating_mul(BLOCK_BYTES).min(whole.len());
+            return Ok(Some(whole.slice(start..whole.len().min(start + place.data_bytes))));
+        }
         let mut stored = BytesMut::zeroed(place.data_bytes + 8);
         let at = self.offset + place.stored_offset;
         let file = &self.extent.file;

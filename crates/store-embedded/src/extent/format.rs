@@ -55,24 +55,33 @@ pub(crate) struct Place {
 impl Place {
     /// The checksum of a block at this place.
     pub(crate) fn checksum(self, block: &[u8]) -> [u8; CHECKSUM_BYTES] {
-        let mixed = self.extent.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ self.offset.wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        (crc64_nvme(block) ^ mixed).to_le_bytes()
+        self.checksum_of(crc64_nvme(block))
     }
 
-    fn after(self, bytes: usize) -> Self {
+    /// The same, of a block whose CRC-64 is known.
+    pub(crate) fn checksum_of(self, crc64: u64) -> [u8; CHECKSUM_BYTES] {
+        let mixed = self.extent.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ self.offset.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (crc64 ^ mixed).to_le_bytes()
+    }
+
+    pub(crate) fn after(self, bytes: usize) -> Self {
         Self { offset: self.offset + u64::try_from(bytes).unwrap_or(u64::MAX), ..self }
     }
 }
 
-/// The blocks of a small chunk that begins at this place.
-pub(crate) fn encode_blocks(place: Place, data: &[u8]) -> Vec<u8> {
-    let mut stored = Vec::with_capacity(data.len() + data.len().div_ceil(BLOCK_BYTES) * CHECKSUM_BYTES);
-    for block in data.chunks(BLOCK_BYTES) {
-        let checksum = place.after(stored.len()).checksum(block);
-        stored.extend_from_slice(block);
-        stored.extend_from_slice(&checksum);
+/// Appends the blocks of a chunk that begins at this place. The CRC-64 is that of all data.
+pub(crate) fn put_blocks(place: Place, data: &[u8], crc64: u64, stored: &mut Vec<u8>) {
+    if data.len() <= BLOCK_BYTES {
+        stored.extend_from_slice(data);
+        stored.extend_from_slice(&place.checksum_of(crc64));
+        return;
     }
-    stored
+    let mut place = place;
+    for block in data.chunks(BLOCK_BYTES) {
+        stored.extend_from_slice(block);
+        stored.extend_from_slice(&place.checksum(block));
+        place = place.after(block.len() + CHECKSUM_BYTES);
+    }
 }
 
 /// The place of a block: its number, where it is in the chunk's stored bytes, and how many data bytes it has.
@@ -114,7 +123,8 @@ mod tests {
     fn every_byte_is_in_exactly_one_block() {
         let length = 3 * 65_536 + 5;
         let chunk = Place { extent: 9, offset: 512 };
-        let stored = encode_blocks(chunk, &vec![7; 3 * 65_536 + 5]);
+        let (data, mut stored) = (vec![7; 3 * 65_536 + 5], Vec::new());
+        put_blocks(chunk, &data, crc64_nvme(&data), &mut stored);
         assert_eq!(u64::try_from(stored.len()).unwrap(), stored_bytes(length));
         for offset in [0, 1, 65_535, 65_536, 131_072, 196_608, 196_612] {
             let block = block_at(length, offset).unwrap();
@@ -126,6 +136,9 @@ mod tests {
             assert_eq!(verify(Place { extent: 10, ..place }, bytes), Err(()), "in another extent");
             assert_eq!(block.number, offset / 65_536);
         }
+        let (data, mut stored) = (vec![8; 700], Vec::new());
+        put_blocks(chunk, &data, crc64_nvme(&data), &mut stored);
+        assert_eq!(verify(chunk, &stored), Ok(700), "one block");
         assert_eq!(block_at(length, length), None);
         assert_eq!(block_at(0, 0), None);
     }

@@ -82,17 +82,18 @@ impl StreamWriter {
                 whole.freeze()
             }
         };
-        let (chunk, hold) = self.shared.extents.place_small(&data).map_err(|error| self.shared.full_or(error))?;
+        let placed = self.shared.extents.place_small(data.clone(), crc64);
+        let (chunk, hold) = placed.map_err(|error| self.shared.full_or(error))?;
         Ok((chunk, Some(data), hold))
     }
 
     async fn end_pending(self) -> Result<PendingChunk, StoreError> {
         if self.length == 0 {
             let empty = ChunkRef { extent: 0, offset: 0, length: 0, crc64: self.digest.finalize() };
-            return Ok(PendingChunk::new(empty, None, Box::new(())));
+            return Ok(PendingChunk::new(empty, None, Arc::new(())));
         }
         let (chunk, ride, hold) = self.end().await?;
-        Ok(PendingChunk::new(chunk, ride, Box::new(hold)))
+        Ok(PendingChunk::new(chunk, ride, Arc::new(hold)))
     }
 }
 
@@ -164,7 +165,7 @@ impl Streamed {
         let start = self.buffer.len() - self.block_fill;
         let offset = self.position + u64::try_from(start).unwrap_or(u64::MAX);
         let block = self.buffer.get(start..).unwrap_or_default();
-        let checksum = Place { extent: self.hold.0.id, offset }.checksum(block);
+        let checksum = Place { extent: self.hold.extent.id, offset }.checksum(block);
         self.buffer.extend_from_slice(&checksum);
         self.block_fill = 0;
     }
@@ -174,7 +175,7 @@ impl Streamed {
         let next = self.written().await?;
         let full = std::mem::replace(&mut self.buffer, next);
         let bytes = u64::try_from(full.len()).unwrap_or(u64::MAX);
-        let (file, at) = (Arc::clone(&self.hold.0.file), self.position);
+        let (file, at) = (Arc::clone(&self.hold.extent.file), self.position);
         self.position += bytes;
         self.unsynced += bytes;
         self.writing = Some(self.shared.pool.run(move || {
@@ -184,7 +185,7 @@ impl Streamed {
         if self.unsynced >= SYNC_BYTES && self.shared.options.durability == Durability::Sync {
             self.synced().await?;
             self.unsynced = 0;
-            let file = Arc::clone(&self.hold.0.file);
+            let file = Arc::clone(&self.hold.extent.file);
             self.syncing = Some(self.shared.pool.run(move || Ok(file.sync()?)));
         }
         Ok(())
@@ -214,7 +215,7 @@ impl Streamed {
         }
         self.written().await?;
         self.synced().await?;
-        let extent = Arc::clone(&self.hold.0);
+        let extent = Arc::clone(&self.hold.extent);
         extent.end.store(self.position, Ordering::Relaxed);
         if self.shared.options.durability == Durability::Sync {
             let file = Arc::clone(&extent.file);
@@ -232,7 +233,7 @@ impl Streamed {
 impl Drop for Streamed {
     /// An unfinished chunk leaves no bytes behind: what it wrote is cut off before the extent is used again.
     fn drop(&mut self) {
-        let extent = Arc::clone(&self.hold.0);
+        let extent = Arc::clone(&self.hold.extent);
         let extents = Arc::clone(&self.shared.extents);
         if self.finished {
             extents.give_back(&extent);

@@ -6,18 +6,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
-use bytes::Bytes;
-use store::{ChunkRef, StoreError, chunk::Ride};
+use store::StoreError;
 
 use super::{
     DIRECTORY,
-    file::{Extent, Hold},
-    format::{HEADER_BYTES, Place, encode_blocks, file_name, header, parse_name, stored_bytes},
+    file::Extent,
+    format::{HEADER_BYTES, file_name, header, parse_name},
 };
 use crate::{disk::Disk, ids::Ids};
 
 /// An extent takes no new chunk once it is this long.
-const TARGET_BYTES: u64 = 256 * 1024 * 1024;
+pub(super) const TARGET_BYTES: u64 = 256 * 1024 * 1024;
 /// Open files kept for reading.
 const OPEN_FILES: usize = 256;
 
@@ -30,12 +29,12 @@ pub(crate) struct Extents {
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// All extents in the directory.
     known: BTreeSet<u64>,
     open: HashMap<u64, Arc<Extent>>,
     /// The one that small chunks share.
-    small: Option<Arc<Extent>>,
+    pub(super) small: Option<Arc<Extent>>,
     /// Extents with room that no writer has.
     idle: Vec<Arc<Extent>>,
     /// Extents that some writer has to itself.
@@ -63,7 +62,7 @@ impl Extents {
         Self { ids, ..self }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,7 +85,7 @@ impl Extents {
         Ok(Some(extent))
     }
 
-    fn create(&self, state: &mut State) -> io::Result<Arc<Extent>> {
+    pub(super) fn create(&self, state: &mut State) -> io::Result<Arc<Extent>> {
         let id = self.ids.fresh();
         let file = self.disk.create(&file_name(id))?;
         if let Err(error) = file.write_at(&header(id), 0) {
@@ -100,48 +99,25 @@ impl Extents {
         Ok(extent)
     }
 
-    /// Places a small chunk. Its bytes are written but durable only with the log.
-    pub(crate) fn place_small(&self, data: &Bytes) -> Result<(ChunkRef, Hold), StoreError> {
-        let length = u64::try_from(data.len()).unwrap_or(u64::MAX);
+    /// The extent with this id, made anew when its name, or all of it, was lost with the power.
+    pub(crate) fn get_or_create(&self, id: u64) -> Result<Arc<Extent>, StoreError> {
+        if let Some(extent) = self.get(id)? {
+            return Ok(extent);
+        }
         let mut state = self.state();
-        let full = |extent: &Arc<Extent>| extent.end.load(Ordering::Relaxed) >= TARGET_BYTES;
-        let extent = match state.small.take().filter(|extent| !full(extent)) {
-            Some(extent) => extent,
-            None => self.create(&mut state)?,
-        };
-        state.small = Some(Arc::clone(&extent));
-        let offset = extent.end.fetch_add(stored_bytes(length), Ordering::Relaxed);
-        let hold = Hold::new(&extent);
-        drop(state);
-        let written = extent.file.write_at(&encode_blocks(Place { extent: extent.id, offset }, data), offset);
-        // Only now: a sync that began before must not clear the mark of bytes that came after it.
-        mark_dirty(&mut self.state(), &extent);
-        written?;
-        let crc64 = crc_fast::crc64_nvme(data);
-        Ok((ChunkRef { extent: extent.id, offset, length, crc64 }, hold))
+        let file = self.disk.create(&file_name(id))?;
+        state.directory_dirty = true;
+        state.known.insert(id);
+        let extent = Arc::new(Extent::new(id, file, HEADER_BYTES));
+        state.open.insert(id, Arc::clone(&extent));
+        Ok(extent)
     }
 
-    /// Writes a small chunk again that the log carried.
-    pub(crate) fn replay(&self, ride: &Ride) -> Result<(), StoreError> {
-        let ChunkRef { extent: id, offset, .. } = ride.chunk;
-        let extent = match self.get(id)? {
-            Some(extent) => extent,
-            None => {
-                // Its name, or all of it, was lost with the power.
-                let mut state = self.state();
-                let file = self.disk.create(&file_name(id))?;
-                file.write_at(&header(id), 0)?;
-                state.directory_dirty = true;
-                state.known.insert(id);
-                let extent = Arc::new(Extent::new(id, file, HEADER_BYTES));
-                state.open.insert(id, Arc::clone(&extent));
-                extent
-            }
-        };
-        extent.file.write_at(&header(id), 0)?;
-        extent.file.write_at(&encode_blocks(Place { extent: id, offset }, &ride.bytes), offset)?;
-        mark_dirty(&mut self.state(), &extent);
-        Ok(())
+    /// Bytes were written to the extent that the next sync of all must reach.
+    pub(crate) fn mark_dirty(&self, extent: &Arc<Extent>) {
+        if !extent.dirty.swap(true, Ordering::AcqRel) {
+            self.state().dirty.push(Arc::clone(extent));
+        }
     }
 
     /// An extent for one writer alone, and whether its name must be made durable.
@@ -269,11 +245,5 @@ impl State {
         !self.taken.contains(&id)
             && self.small.as_ref().is_none_or(|small| small.id != id)
             && self.open.get(&id).is_none_or(|extent| !extent.is_pending())
-    }
-}
-
-fn mark_dirty(state: &mut State, extent: &Arc<Extent>) {
-    if !extent.dirty.swap(true, Ordering::AcqRel) {
-        state.dirty.push(Arc::clone(extent));
     }
 }

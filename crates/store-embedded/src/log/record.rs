@@ -3,6 +3,8 @@
 //! The rows are encoded once; the memtable keeps slices of that buffer. Small chunks that ride along stay outside it,
 //! so that they are not held in memory once they are written.
 
+use std::sync::Arc;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use store::{ChunkRef, StoreError, chunk::Ride, engine::Sequence};
 
@@ -191,7 +193,7 @@ impl Taker<'_> {
         let encoded = self.bytes(32)?;
         let chunk = encoded.first_chunk().map(ChunkRef::decode).ok_or_else(cut)?;
         let bytes = self.bytes(u32::try_from(chunk.length).map_err(|_| cut())?)?;
-        Ok(Ride { chunk, bytes })
+        Ok(Ride { chunk, bytes, hold: Arc::new(()) })
     }
 }
 
@@ -207,7 +209,7 @@ mod tests {
             (Bytes::from_static(b"c"), Some(Value::Spilled(chunk))),
             (Bytes::from_static(b"d"), Some(Value::Inline(Bytes::new()))),
         ];
-        Record::encode(&writes, vec![(7, -9)], vec![Ride { chunk, bytes: Bytes::from_static(b"xyz") }]).unwrap()
+        Record::encode(&writes, vec![(7, -9)], vec![Ride { chunk, bytes: Bytes::from_static(b"xyz"), hold: Arc::new(()) }]).unwrap()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use store::engine::Sequence;
+use store::{StoreError, engine::Sequence};
 use types::Timestamp;
 
 use super::{
@@ -58,6 +58,14 @@ impl WriteError {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoRoom(error),
             _ => Self::Failed(error),
+        }
+    }
+
+    /// The same, when the store says it.
+    pub(crate) fn of_store(error: StoreError) -> Self {
+        match error {
+            StoreError::Io(error) => Self::of(io::Error::new(error.kind(), error)),
+            other => Self::Failed(io::Error::other(other)),
         }
     }
 }
