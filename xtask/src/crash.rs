@@ -11,8 +11,11 @@ use anyhow::{Context, Result};
 use std::{path::Path, process::Command};
 
 /// The tests that end the real server with `kill -9`, one a service.
-const OF_THE_SERVER: [&str; 3] =
-    ["conformance/blob/test_crash.py", "conformance/queue/test_queue_crash.py", "conformance/table/test_table_crash.py"];
+const OF_THE_SERVER: [&str; 3] = [
+    "conformance/blob/test_crash.py",
+    "conformance/queue/test_queue_crash.py",
+    "conformance/table/test_table_crash.py",
+];
 
 /// Crashes the simulated disk, test processes and the real server `rounds` times each; under queues, a tenth of that.
 ///
