@@ -71,7 +71,7 @@ def test_creating_and_reading_a_table(raw):
     assert found.json == {"TableName": "WireTable"}
     assert raw.call("DELETE", "/Tables('WireTable')").status == 204
     gone = raw.call("DELETE", "/Tables('WireTable')")
-    assert gone.status == 404 and gone.code == "TableNotFound"
+    assert gone.status == 404 and gone.code == "ResourceNotFound"
     assert raw.call("GET", "/Tables('WireTable')").code == "ResourceNotFound"
     quiet = raw.call("POST", "/Tables", {"TableName": "WireTable"}, {"Prefer": "return-no-content"})
     assert quiet.status == 204 and quiet.headers["preference-applied"] == "return-no-content"
@@ -154,12 +154,46 @@ def test_addresses_that_name_nothing(raw, name):
         ("GET", "/NotThere(PartitionKey='a',RowKey='b')", 404, "TableNotFound"),
         ("GET", f"/{name}?$top=0", 400, "InvalidInput"),
         ("GET", f"/{name}?$top=x", 400, "InvalidInput"),
+        ("GET", f"/{name}?$top=1001", 400, "InvalidInput"),
+        ("GET", "/Tables?$top=1001", 400, "InvalidInput"),
         ("GET", f"/{name}?NextPartitionKey=x", 400, "InvalidInput"),
         ("PUT", f"/{name}", 405, "MethodNotAllowed"),
     ]
     for verb, path, status, code in table:
         refused = raw.call(verb, path)
         assert (refused.status, refused.code) == (status, code), path
+
+
+def test_options_that_the_service_does_not_have_were_left_out_in_silence(raw, name):
+    raw.call("POST", f"/{name}", ENTITY)
+    for path in (f"/{name}()", f"/{name}{PATH}", "/Tables"):
+        for option in ("$orderby=n%20desc", "$skip=1", "$inlinecount=allpages", "$expand=x", "$count=true"):
+            refused = raw.call("GET", f"{path}?{option}")
+            assert (refused.status, refused.code) == (501, "NotImplemented"), f"{path} {option}"
+            assert option.split("=")[0] in refused.message
+        assert raw.call("GET", f"{path}?$format=json&$select=n").status == 200
+    for path in ("/", "/$metadata"):
+        refused = raw.call("GET", path)
+        assert (refused.status, refused.code) == (501, "NotImplemented"), path
+
+
+def test_a_table_that_was_not_there_is_a_resource_that_was_not_found(raw):
+    """The .NET clients' DeleteIfExists threw: they know no other code."""
+    for verb in ("GET", "DELETE"):
+        refused = raw.call(verb, "/Tables('NotThere')")
+        assert (refused.status, refused.code) == (404, "ResourceNotFound"), verb
+
+
+def test_a_forgotten_condition_was_an_upsert_before_there_were_upserts(raw, name):
+    entity = ATOM.format("<d:PartitionKey>p</d:PartitionKey><d:RowKey>r</d:RowKey>")
+    for version, status in (("2009-09-19", 400), ("2011-08-18", 204)):
+        for verb in ("PUT", "MERGE"):
+            headers = {"Content-Type": "application/atom+xml", "Accept": "application/atom+xml"}
+            answer = raw.call(verb, f"/{name}{PATH}", entity, headers, version=version)
+            assert answer.status == status, f"{verb} {version}: {answer.body}"
+            if status == 400:
+                assert answer.headers["x-ms-error-code"] == "MissingRequiredHeader"
+    assert raw.call("PUT", f"/{name}{PATH}", entity, {**headers, "If-Match": "*"}, version="2009-09-19").status == 204
 
 
 def test_shared_key_lite_and_wrong_keys(raw, name):

@@ -24,6 +24,7 @@ pub(crate) fn address(data: &[u8]) {
         Resource::Tables => "Tables".to_owned(),
         Resource::Table(name) => format!("Tables('{}')", name.as_str()),
         Resource::Batch => "$batch".to_owned(),
+        Resource::Metadata => "$metadata".to_owned(),
         Resource::Entities(name) => format!("{}()", name.as_str()),
         Resource::Entity(name, key) => {
             let encoded = |key: &str| {
