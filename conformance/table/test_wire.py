@@ -258,9 +258,9 @@ def change(verb, url, body="", headers=""):
             f"{headers}\r\n{body}\r\n")
 
 
-def batch(raw, *parts):
+def batch(raw, *parts, host=None):
     body = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n" + "".join(parts) + "--c--\r\n--b--\r\n"
-    return raw.call("POST", "/$batch", body, {"Content-Type": "multipart/mixed; boundary=b"})
+    return raw.call("POST", "/$batch", body, {"Content-Type": "multipart/mixed; boundary=b"}, host=host)
 
 
 def test_batches_by_hand(raw, name):
@@ -282,6 +282,23 @@ def test_batches_by_hand(raw, name):
     tunnelled = batch(raw, change("POST", f"/{name}(PartitionKey='p',RowKey='0')", '{"n":1}', "X-HTTP-Method: MERGE\r\n"))
     assert "HTTP/1.1 204" in tunnelled.body.decode()
     assert len(raw.call("GET", f"/{name}").json["value"]) == 4
+
+
+def test_everything_works_with_the_account_in_the_name_of_the_host(raw, name):
+    host = f"{ACCOUNT}.table.localhost:{raw.port}"
+    made = raw.call("POST", f"/{name}", ENTITY, {"Accept": "application/json;odata=fullmetadata"}, host=host)
+    assert made.status == 201 and made.json["odata.id"].startswith(f"http://{host}/{name}(")
+    assert made.headers["location"].startswith(f"http://{host}/{name}(")
+    one = '{"PartitionKey":"p","RowKey":"%s"}'
+    done = batch(raw, *(change("POST", url, one % number) for number, url in
+                        enumerate([f"http://{host}/{name}", f"/{name}", f"{name}"])), host=host)
+    text = done.body.decode()
+    assert done.status == 202 and text.count("HTTP/1.1 201 Created") == 3 and f"Location: http://{host}/{name}(" in text
+    failed = batch(raw, change("POST", f"http://{host}/{name}", one % "0"), host=host)
+    assert failed.status == 202 and '"0:The specified entity already exists.' in failed.body.decode()
+    found = raw.call("GET", f"/{name}()", host=host)
+    assert len(found.json["value"]) == 4 and found.json == {**raw.call("GET", f"/{name}()").json, "odata.metadata":
+                                                            f"http://{host}/$metadata#{name}"}
 
 
 def test_a_query_in_a_batch(raw, name):
