@@ -177,6 +177,12 @@ def test_options_that_the_service_does_not_have_were_left_out_in_silence(raw, na
         assert (refused.status, refused.code) == (501, "NotImplemented"), path
 
 
+def test_the_filter_of_one_entity_was_not_looked_at(raw, name):
+    raw.call("POST", f"/{name}", ENTITY)
+    for condition, status in (("n%20eq%205", 200), ("n%20eq%206", 404), ("n%20eq", 400)):
+        assert raw.call("GET", f"/{name}{PATH}?$filter={condition}").status == status, condition
+
+
 def test_a_table_that_was_not_there_is_a_resource_that_was_not_found(raw):
     """The .NET clients' DeleteIfExists threw: they know no other code."""
     for verb in ("GET", "DELETE"):

@@ -156,7 +156,7 @@ pub(crate) async fn get(
     query::supported(asked)?;
     let select = query::select(asked)?;
     let rows = service.store.snapshot();
-    let request = GetEntity { table: scene.table(table), key: key.clone() };
+    let request = GetEntity { table: scene.table(table), key: key.clone(), filter: query::filter(asked)? };
     let request = scene.caller.authorize(&rows, request).await?;
     let entity = entity::get(&rows, &request).await.map_err(errors::of)?;
     let body = one(scene, format, table, &entity, select.as_deref())?;
