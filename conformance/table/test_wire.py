@@ -184,7 +184,7 @@ def test_the_filter_of_one_entity_was_not_looked_at(raw, name):
 
 
 def test_a_table_that_was_not_there_is_a_resource_that_was_not_found(raw):
-    """The .NET clients' DeleteIfExists threw: they know no other code."""
+    """TableNotFound is an error to DeleteIfExists of the .NET clients, by their source: they take no other code."""
     for verb in ("GET", "DELETE"):
         refused = raw.call(verb, "/Tables('NotThere')")
         assert (refused.status, refused.code) == (404, "ResourceNotFound"), verb
