@@ -22,10 +22,10 @@ from lazuli import Server
 PROCESSES = 2
 PRODUCERS = 8 // PROCESSES
 CONSUMERS = 64 // PROCESSES
-MESSAGES = int(os.environ.get("LAZULI_QUEUE_MESSAGES", "1200"))
 KILLS = max(1, int(os.environ.get("LAZULI_CRASHES", "20")) // 10)
+MESSAGES = int(os.environ.get("LAZULI_QUEUE_MESSAGES", max(1200, 100 * KILLS)))
 TIMEOUT = 3
-DEADLINE_SECONDS = 60 + MESSAGES / 20
+DEADLINE_SECONDS = 60 + MESSAGES / 20 + KILLS * 5
 
 
 class Party:

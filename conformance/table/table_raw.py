@@ -43,7 +43,7 @@ class Raw:
         self.port = server.ports["Table"]
 
     def call(self, method, path, body=b"", headers=None, version="2019-02-02", lite=False, comp=None, host=None):
-        """`path` is encoded, behind the account, and may have a query."""
+        """`path` is encoded, behind the account, and may have a query. With a `host`, the account is in its name."""
         if isinstance(body, (dict, list)):
             body = json.dumps(body).encode()
         elif isinstance(body, str):
@@ -55,7 +55,9 @@ class Raw:
             sent["x-ms-version"] = version
         sent.update(headers or {})
         sent = {name: value for name, value in sent.items() if value is not None}
-        url = f"/{ACCOUNT}{path}"
+        url = path if host else f"/{ACCOUNT}{path}"
+        if host:
+            sent["Host"] = host
         resource = f"/{ACCOUNT}{url.split('?')[0]}" + (f"?comp={comp}" if comp else "")
         lines = [sent["x-ms-date"], resource]
         if not lite:

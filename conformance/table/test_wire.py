@@ -71,7 +71,7 @@ def test_creating_and_reading_a_table(raw):
     assert found.json == {"TableName": "WireTable"}
     assert raw.call("DELETE", "/Tables('WireTable')").status == 204
     gone = raw.call("DELETE", "/Tables('WireTable')")
-    assert gone.status == 404 and gone.code == "TableNotFound"
+    assert gone.status == 404 and gone.code == "ResourceNotFound"
     assert raw.call("GET", "/Tables('WireTable')").code == "ResourceNotFound"
     quiet = raw.call("POST", "/Tables", {"TableName": "WireTable"}, {"Prefer": "return-no-content"})
     assert quiet.status == 204 and quiet.headers["preference-applied"] == "return-no-content"
@@ -154,12 +154,52 @@ def test_addresses_that_name_nothing(raw, name):
         ("GET", "/NotThere(PartitionKey='a',RowKey='b')", 404, "TableNotFound"),
         ("GET", f"/{name}?$top=0", 400, "InvalidInput"),
         ("GET", f"/{name}?$top=x", 400, "InvalidInput"),
+        ("GET", f"/{name}?$top=1001", 400, "InvalidInput"),
+        ("GET", "/Tables?$top=1001", 400, "InvalidInput"),
         ("GET", f"/{name}?NextPartitionKey=x", 400, "InvalidInput"),
         ("PUT", f"/{name}", 405, "MethodNotAllowed"),
     ]
     for verb, path, status, code in table:
         refused = raw.call(verb, path)
         assert (refused.status, refused.code) == (status, code), path
+
+
+def test_options_that_the_service_does_not_have_were_left_out_in_silence(raw, name):
+    raw.call("POST", f"/{name}", ENTITY)
+    for path in (f"/{name}()", f"/{name}{PATH}", "/Tables"):
+        for option in ("$orderby=n%20desc", "$skip=1", "$inlinecount=allpages", "$expand=x", "$count=true"):
+            refused = raw.call("GET", f"{path}?{option}")
+            assert (refused.status, refused.code) == (501, "NotImplemented"), f"{path} {option}"
+            assert option.split("=")[0] in refused.message
+        assert raw.call("GET", f"{path}?$format=json&$select=n").status == 200
+    for path in ("/", "/$metadata"):
+        refused = raw.call("GET", path)
+        assert (refused.status, refused.code) == (501, "NotImplemented"), path
+
+
+def test_the_filter_of_one_entity_was_not_looked_at(raw, name):
+    raw.call("POST", f"/{name}", ENTITY)
+    for condition, status in (("n%20eq%205", 200), ("n%20eq%206", 404), ("n%20eq", 400)):
+        assert raw.call("GET", f"/{name}{PATH}?$filter={condition}").status == status, condition
+
+
+def test_a_table_that_was_not_there_is_a_resource_that_was_not_found(raw):
+    """TableNotFound is an error to DeleteIfExists of the .NET clients, by their source: they take no other code."""
+    for verb in ("GET", "DELETE"):
+        refused = raw.call(verb, "/Tables('NotThere')")
+        assert (refused.status, refused.code) == (404, "ResourceNotFound"), verb
+
+
+def test_a_forgotten_condition_was_an_upsert_before_there_were_upserts(raw, name):
+    entity = ATOM.format("<d:PartitionKey>p</d:PartitionKey><d:RowKey>r</d:RowKey>")
+    for version, status in (("2009-09-19", 400), ("2011-08-18", 204)):
+        for verb in ("PUT", "MERGE"):
+            headers = {"Content-Type": "application/atom+xml", "Accept": "application/atom+xml"}
+            answer = raw.call(verb, f"/{name}{PATH}", entity, headers, version=version)
+            assert answer.status == status, f"{verb} {version}: {answer.body}"
+            if status == 400:
+                assert answer.headers["x-ms-error-code"] == "MissingRequiredHeader"
+    assert raw.call("PUT", f"/{name}{PATH}", entity, {**headers, "If-Match": "*"}, version="2009-09-19").status == 204
 
 
 def test_shared_key_lite_and_wrong_keys(raw, name):
@@ -224,9 +264,9 @@ def change(verb, url, body="", headers=""):
             f"{headers}\r\n{body}\r\n")
 
 
-def batch(raw, *parts):
+def batch(raw, *parts, host=None):
     body = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n" + "".join(parts) + "--c--\r\n--b--\r\n"
-    return raw.call("POST", "/$batch", body, {"Content-Type": "multipart/mixed; boundary=b"})
+    return raw.call("POST", "/$batch", body, {"Content-Type": "multipart/mixed; boundary=b"}, host=host)
 
 
 def test_batches_by_hand(raw, name):
@@ -248,6 +288,23 @@ def test_batches_by_hand(raw, name):
     tunnelled = batch(raw, change("POST", f"/{name}(PartitionKey='p',RowKey='0')", '{"n":1}', "X-HTTP-Method: MERGE\r\n"))
     assert "HTTP/1.1 204" in tunnelled.body.decode()
     assert len(raw.call("GET", f"/{name}").json["value"]) == 4
+
+
+def test_everything_works_with_the_account_in_the_name_of_the_host(raw, name):
+    host = f"{ACCOUNT}.table.localhost:{raw.port}"
+    made = raw.call("POST", f"/{name}", ENTITY, {"Accept": "application/json;odata=fullmetadata"}, host=host)
+    assert made.status == 201 and made.json["odata.id"].startswith(f"http://{host}/{name}(")
+    assert made.headers["location"].startswith(f"http://{host}/{name}(")
+    one = '{"PartitionKey":"p","RowKey":"%s"}'
+    done = batch(raw, *(change("POST", url, one % number) for number, url in
+                        enumerate([f"http://{host}/{name}", f"/{name}", f"{name}"])), host=host)
+    text = done.body.decode()
+    assert done.status == 202 and text.count("HTTP/1.1 201 Created") == 3 and f"Location: http://{host}/{name}(" in text
+    failed = batch(raw, change("POST", f"http://{host}/{name}", one % "0"), host=host)
+    assert failed.status == 202 and '"0:The specified entity already exists.' in failed.body.decode()
+    found = raw.call("GET", f"/{name}()", host=host)
+    assert len(found.json["value"]) == 4 and found.json == {**raw.call("GET", f"/{name}()").json, "odata.metadata":
+                                                            f"http://{host}/$metadata#{name}"}
 
 
 def test_a_query_in_a_batch(raw, name):

@@ -1,5 +1,7 @@
 //! What clients of the Table service send: addresses, filters, batches, entities in both formats.
 
+use bytes::Bytes;
+use rest::batch::{self, EmbeddedRequest, Piece};
 use table::{
     EntityKey, Value, ValueRef,
     properties::{PARTITION_KEY, Properties, ROW_KEY},
@@ -8,7 +10,7 @@ use table::{
 use table_rest::{
     Draft,
     address::{self, Resource},
-    atom, json, multipart,
+    atom, json,
 };
 use types::limits::ENTITY_BATCH_MAX;
 
@@ -22,6 +24,7 @@ pub(crate) fn address(data: &[u8]) {
         Resource::Tables => "Tables".to_owned(),
         Resource::Table(name) => format!("Tables('{}')", name.as_str()),
         Resource::Batch => "$batch".to_owned(),
+        Resource::Metadata => "$metadata".to_owned(),
         Resource::Entities(name) => format!("{}()", name.as_str()),
         Resource::Entity(name, key) => {
             let encoded = |key: &str| {
@@ -144,20 +147,24 @@ fn literal(value: &Value) -> String {
 
 /// Batches.
 pub(crate) fn batch(data: &[u8]) {
-    let parts = match multipart::read("multipart/mixed; boundary=b", data) {
-        Ok(multipart::Batch::Query(part)) => vec![part],
-        Ok(multipart::Batch::Changes(parts)) => parts,
-        Err(_) => return,
-    };
-    assert!(parts.len() <= ENTITY_BATCH_MAX);
+    let data = Bytes::copy_from_slice(data);
+    let Ok(pieces) = batch::parse("multipart/mixed; boundary=b", &data, ENTITY_BATCH_MAX) else { return };
+    let parts: Vec<EmbeddedRequest> = pieces
+        .into_iter()
+        .flat_map(|piece| match piece {
+            Piece::Request(part) => vec![part],
+            Piece::ChangeSet(parts) => parts,
+        })
+        .collect();
+    assert!((1..=ENTITY_BATCH_MAX).contains(&parts.len()));
     for part in &parts {
-        assert!(!part.method.is_empty() && !part.url.contains([' ', '\r', '\n']));
-        let body = part.body.as_ptr_range();
-        assert!(part.body.is_empty() || data.as_ptr_range().start <= body.start && body.end <= data.as_ptr_range().end);
-        if let Some(length) = part.header("content-length") {
-            assert_eq!(length.parse(), Ok(part.body.len()), "a body has its declared length");
+        assert!(!part.target.contains(|letter: char| letter == ' ' || letter.is_control()));
+        let (all, body) = (data.as_ptr_range(), part.body.as_ptr_range());
+        assert!(part.body.is_empty() || all.start <= body.start && body.end <= all.end, "a body is not copied");
+        if let Ok(Some(length)) = rest::headers::number(&part.headers, &http::header::CONTENT_LENGTH) {
+            assert_eq!(usize::try_from(length), Ok(part.body.len()), "a body has its declared length");
         }
-        let _either_way = json::entity(part.body);
+        let _either_way = json::entity(&part.body);
     }
 }
 

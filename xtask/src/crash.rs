@@ -10,7 +10,14 @@ use crate::{
 use anyhow::{Context, Result};
 use std::{path::Path, process::Command};
 
-/// Crashes the simulated disk, test processes and the real server `rounds` times each.
+/// The tests that end the real server with `kill -9`, one a service.
+const OF_THE_SERVER: [&str; 3] = [
+    "conformance/blob/test_crash.py",
+    "conformance/queue/test_queue_crash.py",
+    "conformance/table/test_table_crash.py",
+];
+
+/// Crashes the simulated disk, test processes and the real server `rounds` times each; under queues, a tenth of that.
 ///
 /// # Errors
 /// The count is none, or a program could not be started.
@@ -22,7 +29,7 @@ pub fn run(root: &Path, rounds: &str) -> Result<Outcome> {
     simulated.env("LAZULI_CRASH_ROUNDS", rounds).env("LAZULI_KILL_ROUNDS", rounds);
     let build = &["build", "--profile", "ci", "--locked", "-p", "lazuli"];
     let mut server = Command::new(setup::python(root));
-    server.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "conformance/blob/test_crash.py"]);
+    server.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).args(OF_THE_SERVER);
     server.env("LAZULI_CRASHES", rounds).current_dir(root);
     let good = process::succeeds(&mut simulated)?
         && process::succeeds(&mut cargo(root, build))?

@@ -1,7 +1,7 @@
 //! What the tests need before they can run: one step an ingredient, in [`STEPS`].
 //!
-//! The crates of `Cargo.lock`, and the Python and Node packages of the conformance tests. Invariant: a step that fails is tried again, and its failure is reported as set-up, never as a
-//! failed test.
+//! The crates of both workspaces, and the Python and Node packages of the conformance tests. Invariant: a step that fails
+//! is tried again, and its failure is reported as set-up, never as a failed test.
 
 use crate::process;
 use anyhow::{Result, bail};
@@ -20,11 +20,15 @@ struct Step {
 /// Everything the tests need, in order.
 const STEPS: &[Step] = &[
     Step { name: "crates of Cargo.lock", run: fetch_crates },
+    Step { name: "crates of conformance/rust/", run: |root| fetch_crates(&root.join(RUST_TESTS)) },
     Step { name: "Python packages of conformance/", run: |root| install_python_packages(root, Clients::Present) },
     Step { name: "Python packages of conformance/legacy/", run: |root| install_python_packages(root, Clients::Legacy) },
     Step { name: "Node packages of conformance/js/", run: |root| install_node_packages(root, Clients::Present) },
     Step { name: "Node packages of conformance/legacy-js/", run: |root| install_node_packages(root, Clients::Legacy) },
 ];
+
+/// The tests in Rust: a workspace of its own.
+pub(crate) const RUST_TESTS: &str = "conformance/rust";
 
 /// Which generation of clients: packages of the same name cannot live in one environment.
 #[derive(Clone, Copy)]

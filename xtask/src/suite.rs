@@ -72,6 +72,7 @@ fn conformance(root: &Path) -> Result<Counts> {
         sum.add(python(root, clients)?);
         sum.add(javascript(root, clients)?);
     }
+    sum.add(rust(root)?);
     Ok(sum)
 }
 
@@ -84,28 +85,24 @@ fn python(root: &Path, clients: Clients) -> Result<Counts> {
     if matches!(clients, Clients::Present) {
         pytest.arg(format!("--ignore={}", Clients::Legacy.python_tests()));
     }
-    let mut sum = Counts::default();
-    let succeeded = process::watch(&mut pytest, Read::Stdout, |line| {
-        if let Some(counts) = counts::from_pytest(line) {
-            sum.add(counts);
-        }
-    })?;
-    Ok(sum.of_runner(succeeded))
+    count(&mut pytest, Read::Stdout, counts::from_pytest)
 }
 
 /// Clients in JavaScript, by Node's own test runner.
 fn javascript(root: &Path, clients: Clients) -> Result<Counts> {
     let tests = clients.javascript_tests();
     println!("== conformance: node --test {tests}");
-    let mut sum = Counts::default();
     let mut node = Command::new(setup::node(root));
     node.args(["--test", "--test-reporter=tap"]).current_dir(root.join(tests));
-    let succeeded = process::watch(&mut node, Read::Stdout, |line| {
-        if let Some(counts) = counts::from_tap(line) {
-            sum.add(counts);
-        }
-    })?;
-    Ok(sum.of_runner(succeeded))
+    count(&mut node, Read::Stdout, counts::from_tap)
+}
+
+/// Clients in Rust. They share nothing with what is built for the server, and so no target directory either.
+fn rust(root: &Path) -> Result<Counts> {
+    println!("== conformance: cargo test in {}", setup::RUST_TESTS);
+    let mut tests = cargo(&root.join(setup::RUST_TESTS), &["test", "--locked", "--no-fail-fast", "--tests"]);
+    tests.env("CARGO_TARGET_DIR", root.join("target/conformance/rust"));
+    count(&mut tests, Read::Stdout, counts::from_libtest)
 }
 
 fn nextest(root: &Path) -> Result<Counts> {
@@ -127,11 +124,16 @@ fn libtest(root: &Path, arguments: &[&str]) -> Result<Counts> {
     watch(root, arguments, Read::Stdout, counts::from_libtest)
 }
 
-/// Runs a test runner and adds up the counts of the lines that have some.
+/// Runs a test runner that is a command of cargo.
 fn watch(root: &Path, arguments: &[&str], read: Read, counts_of: fn(&str) -> Option<Counts>) -> Result<Counts> {
     println!("== tests: cargo {}", arguments.join(" "));
+    count(&mut cargo(root, arguments), read, counts_of)
+}
+
+/// Adds up the counts of the lines that have some.
+fn count(runner: &mut Command, read: Read, counts_of: fn(&str) -> Option<Counts>) -> Result<Counts> {
     let mut sum = Counts::default();
-    let succeeded = process::watch(&mut cargo(root, arguments), read, |line| {
+    let succeeded = process::watch(runner, read, |line| {
         if let Some(counts) = counts_of(line) {
             sum.add(counts);
         }

@@ -6,13 +6,15 @@
 
 use std::fmt::{self, Write as _};
 
-use types::Timestamp;
+use types::{
+    Timestamp,
+    calendar::{DAY_SECONDS, EPOCH_DAY, date_of, time_of},
+};
 
 /// The longest `If-Match` that is read.
 pub const MAX_IF_MATCH_BYTES: usize = 1024;
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
-const SECONDS_PER_DAY: u64 = 86_400;
 
 /// The ETag of an entity: its Timestamp in the weak form.
 ///
@@ -77,23 +79,10 @@ impl fmt::Write for Remaining<'_> {
 impl fmt::Display for EntityETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, fraction) = (self.0.seconds(), self.0.ticks() % TICKS_PER_SECOND);
-        let (year, month, day) = date(seconds / SECONDS_PER_DAY);
-        let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+        let (year, month, day) = date_of(EPOCH_DAY + seconds / DAY_SECONDS);
+        let (hour, minute, second) = time_of(seconds);
         write!(f, "W/\"datetime'{year:04}-{month:02}-{day:02}T{hour:02}%3A{minute:02}%3A{second:02}.{fraction:07}Z'\"")
     }
-}
-
-/// Year, month and day of a number of days since 1970-01-01, counted in eras of 400 years that begin in March.
-const fn date(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400;
-    (if month <= 2 { year + 1 } else { year }, month, day)
 }
 
 /// The `If-Match` of an entity operation.

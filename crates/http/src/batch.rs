@@ -3,6 +3,7 @@
 //!
 //! Plain functions over bytes. They read what the official clients send, old ones too: lines may end in a bare line
 //! feed, because nothing that could be smuggled stands behind a batch. What a part means is for the service to say.
+//! Invariant: the number of parts and of their header lines is bounded, and no body is copied.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{Method, StatusCode};
@@ -14,6 +15,8 @@ use crate::{
     request,
     response::Kind,
 };
+
+use BatchError::Malformed;
 
 /// Longest boundary, by RFC 2046.
 const BOUNDARY_MAX: usize = 70;
@@ -42,36 +45,69 @@ pub enum Piece {
     ChangeSet(Vec<EmbeddedRequest>),
 }
 
+/// Why a body is no batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BatchError {
+    /// It has more bytes than any batch may have.
+    #[error("the batch has more than {BATCH_MAX_BYTES} bytes")]
+    TooLarge,
+    /// It has more requests than were allowed.
+    #[error("the batch has too many requests")]
+    TooMany,
+    /// It cannot be read.
+    #[error("{0}")]
+    Malformed(&'static str),
+}
+
+impl From<BatchError> for ServiceError {
+    fn from(error: BatchError) -> Self {
+        match error {
+            BatchError::TooLarge => Self::body_too_large(u64::try_from(BATCH_MAX_BYTES).unwrap_or(u64::MAX)),
+            BatchError::TooMany | BatchError::Malformed(_) => {
+                Self::new(ErrorCode::InvalidInput, "One of the request inputs is not valid.")
+                    .with_detail("Reason", error.to_string())
+            }
+        }
+    }
+}
+
 /// Reads a batch of at most so many requests.
 ///
 /// # Errors
-/// 400 InvalidInput: it is empty, too large, nested too deeply, or cannot be read.
-pub fn parse(content_type: &str, body: &Bytes, requests_max: usize) -> Result<Vec<Piece>, ServiceError> {
+/// It is empty, too large, nested too deeply, or cannot be read.
+pub fn parse(content_type: &str, body: &Bytes, requests_max: usize) -> Result<Vec<Piece>, BatchError> {
     if body.len() > BATCH_MAX_BYTES {
-        return Err(ServiceError::body_too_large(u64::try_from(BATCH_MAX_BYTES).unwrap_or(u64::MAX)));
+        return Err(BatchError::TooLarge);
     }
-    let boundary = boundary(content_type).ok_or_else(|| invalid("the body is not multipart/mixed with a boundary"))?;
+    let boundary = boundary(content_type).ok_or(Malformed("the body is not multipart/mixed with a boundary"))?;
     let mut left = requests_max;
     let mut pieces = Vec::new();
-    for part in split(body, boundary)? {
+    let (parts, closed) = split(body, boundary, left)?;
+    for part in parts {
         let (around, content) = lines(part)?;
         if let Some(inner) = around.get("content-type").and_then(|kind| kind.to_str().ok()).and_then(self::boundary) {
-            let inner = split(&content, inner)?.into_iter();
-            let requests: Result<_, _> = inner.map(|part| request(lines(part)?, &mut left)).collect();
+            let (inner, closed) = split(&content, inner, left)?;
+            if !closed {
+                return Err(UNCLOSED);
+            }
+            let requests: Result<_, _> = inner.into_iter().map(|part| request(lines(part)?, &mut left)).collect();
             pieces.push(Piece::ChangeSet(requests?));
         } else {
             pieces.push(Piece::Request(request((around, content), &mut left)?));
         }
     }
+    // azure_data_tables for Rust does not close the batch. Nothing can be missing behind a change set that is closed;
+    // behind a request there could have been another.
+    if !closed && !matches!(pieces.as_slice(), [Piece::ChangeSet(_)]) {
+        return Err(UNCLOSED);
+    }
     if left == requests_max {
-        return Err(invalid("the batch is empty"));
+        return Err(Malformed("the batch is empty"));
     }
     Ok(pieces)
 }
 
-fn invalid(reason: &str) -> ServiceError {
-    ServiceError::new(ErrorCode::InvalidInput, "One of the request inputs is not valid.").with_detail("Reason", reason)
-}
+const UNCLOSED: BatchError = Malformed("the last boundary is missing");
 
 /// The boundary of a `multipart/mixed`.
 fn boundary(content_type: &str) -> Option<&str> {
@@ -86,35 +122,42 @@ fn boundary(content_type: &str) -> Option<&str> {
     (1..=BOUNDARY_MAX).contains(&boundary.len()).then_some(boundary)
 }
 
-/// What stands between the lines of a boundary.
-fn split(body: &Bytes, boundary: &str) -> Result<Vec<Bytes>, ServiceError> {
+/// What stands between the lines of a boundary, and whether the last one of them says that it is the last. At most so
+/// many parts: a line of a boundary is short, and each costs memory.
+fn split(body: &Bytes, boundary: &str, parts_max: usize) -> Result<(Vec<Bytes>, bool), BatchError> {
     let mut parts = Vec::new();
     let mut begun = None;
     let mut position = 0;
     while position < body.len() {
         let rest = body.get(position..).unwrap_or_default();
-        let length = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
         let line = rest.get(..length).unwrap_or_default();
         let mark = line.strip_prefix(b"--").and_then(|line| line.strip_prefix(boundary.as_bytes()));
         if let Some(last) = mark.map(<[u8]>::trim_ascii_end).filter(|mark| mark.is_empty() || mark == b"--") {
             if let Some(start) = begun {
+                if parts.len() == parts_max {
+                    return Err(BatchError::TooMany);
+                }
                 // The line break before the boundary belongs to it.
                 let part = body.get(start..position).unwrap_or_default();
                 let part = part.strip_suffix(b"\n").unwrap_or(part);
                 parts.push(body.slice_ref(part.strip_suffix(b"\r").unwrap_or(part)));
             }
             if last == b"--" {
-                return Ok(parts);
+                return Ok((parts, true));
             }
             begun = Some(position + length);
         }
         position += length;
     }
-    Err(invalid("the last boundary is missing"))
+    match begun.and_then(|start| body.get(start..)) {
+        Some(behind) if behind.trim_ascii().is_empty() => Ok((parts, false)),
+        _ => Err(UNCLOSED),
+    }
 }
 
 /// Header lines up to an empty one, and what is behind it.
-fn lines(part: Bytes) -> Result<(Headers, Bytes), ServiceError> {
+fn lines(part: Bytes) -> Result<(Headers, Bytes), BatchError> {
     let mut headers = Headers::new();
     let mut rest = part;
     while let Some(line) = next_line(&mut rest) {
@@ -126,7 +169,7 @@ fn lines(part: Bytes) -> Result<(Headers, Bytes), ServiceError> {
         let name = std::str::from_utf8(name).unwrap_or_default();
         let value = value.strip_prefix(b":").unwrap_or_default().trim_ascii();
         if headers.len() == HEADERS_MAX || !headers.append(name, value) {
-            return Err(invalid("a part has a header that cannot be read, or too many"));
+            return Err(Malformed("a part has a header that cannot be read, or too many"));
         }
     }
     Ok((headers, rest))
@@ -137,7 +180,7 @@ fn next_line(rest: &mut Bytes) -> Option<Bytes> {
     if rest.is_empty() {
         return None;
     }
-    let length = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
+    let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
     let mut line = rest.split_to(length);
     let text = line.strip_suffix(b"\n").unwrap_or(&line);
     let length = text.strip_suffix(b"\r").unwrap_or(text).len();
@@ -145,27 +188,31 @@ fn next_line(rest: &mut Bytes) -> Option<Bytes> {
     Some(line)
 }
 
-fn request((around, mut content): (Headers, Bytes), left: &mut usize) -> Result<EmbeddedRequest, ServiceError> {
-    *left = left.checked_sub(1).ok_or_else(|| invalid("the batch has too many requests"))?;
+fn request((around, mut content): (Headers, Bytes), left: &mut usize) -> Result<EmbeddedRequest, BatchError> {
+    *left = left.checked_sub(1).ok_or(BatchError::TooMany)?;
     let http = around.get("content-type").and_then(|kind| kind.to_str().ok());
     if !http.is_some_and(|kind| kind.trim().to_ascii_lowercase().starts_with("application/http")) {
-        return Err(invalid("a part is neither application/http nor multipart/mixed"));
+        return Err(Malformed("a part is neither application/http nor multipart/mixed"));
     }
     let line = next_line(&mut content).unwrap_or_default();
     let line = std::str::from_utf8(&line).unwrap_or_default();
-    let mut words = line.split(' ').filter(|word| !word.is_empty());
+    let mut words = line.split(' ');
     let (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Err(invalid("a part has no request line"));
+        return Err(Malformed("a part has no request line"));
     };
-    let method = Method::from_bytes(method.as_bytes()).map_err(|_| invalid("a part has no method"))?;
+    // A lone carriage return ends no line here, but it might for whoever reads the target.
+    if target.is_empty() || line.contains(char::is_control) {
+        return Err(Malformed("a part has no request line"));
+    }
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| Malformed("a part has no method"))?;
     let target = target.to_owned();
     let (headers, mut body) = lines(content)?;
     if let Some(length) = headers.get("content-length") {
         let length = headers::digits(length.as_bytes()).and_then(|length| usize::try_from(length).ok());
         let length = length.filter(|length| *length <= body.len());
-        body.truncate(length.ok_or_else(|| invalid("a part is shorter than its Content-Length"))?);
+        body.truncate(length.ok_or(Malformed("a part is shorter than its Content-Length"))?);
     }
     let id = around.get("content-id").or_else(|| headers.get("content-id"));
     let content_id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
@@ -238,22 +285,8 @@ impl EmbeddedResponse {
 /// Writes the answers to a flat batch.
 #[must_use]
 pub fn write(answers: &[EmbeddedResponse], boundary: &str) -> Bytes {
-    let mut out = BytesMut::with_capacity(answers.len() * 512);
-    write_list(&mut out, answers, boundary);
-    out.freeze()
-}
-
-/// Writes the answers to a change set inside a batch.
-#[must_use]
-pub fn write_change_set(answers: &[EmbeddedResponse], boundary: &str, inner: &str) -> Bytes {
-    let mut out = BytesMut::with_capacity(answers.len() * 512);
-    put(&mut out, &["--", boundary, "\r\nContent-Type: multipart/mixed; boundary=", inner, "\r\n\r\n"]);
-    write_list(&mut out, answers, inner);
-    put(&mut out, &["--", boundary, "--\r\n"]);
-    out.freeze()
-}
-
-fn write_list(out: &mut BytesMut, answers: &[EmbeddedResponse], boundary: &str) {
+    let mut bytes = BytesMut::with_capacity(answers.len() * 512);
+    let out = &mut bytes;
     for answer in answers {
         put(out, &["--", boundary, "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n"]);
         if let Some(id) = &answer.content_id {
@@ -274,6 +307,7 @@ fn write_list(out: &mut BytesMut, answers: &[EmbeddedResponse], boundary: &str) 
         put(out, &["\r\n"]);
     }
     put(out, &["--", boundary, "--\r\n"]);
+    bytes.freeze()
 }
 
 fn put(out: &mut BytesMut, texts: &[&str]) {

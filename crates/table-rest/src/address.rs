@@ -20,6 +20,8 @@ pub enum Resource {
     Table(TableName),
     /// `/$batch`
     Batch,
+    /// `/$metadata`
+    Metadata,
     /// `/name` and `/name()`
     Entities(TableName),
     /// `/name(PartitionKey='…',RowKey='…')`
@@ -43,6 +45,7 @@ impl Resource {
         match (name, keys) {
             ("", None) => Ok(Self::Service),
             ("$batch", None) => Ok(Self::Batch),
+            ("$metadata", None) => Ok(Self::Metadata),
             _ if name.eq_ignore_ascii_case("tables") => match keys {
                 None | Some("") => Ok(Self::Tables),
                 Some(keys) => {
@@ -153,6 +156,7 @@ mod tests {
             ("Tables()", Some(Resource::Tables)),
             ("Tables('People')", Some(Resource::Table(name.clone()))),
             ("$batch", Some(Resource::Batch)),
+            ("$metadata", Some(Resource::Metadata)),
             ("people", Some(Resource::Entities(name.clone()))),
             ("People()", Some(Resource::Entities(name.clone()))),
             ("people/", Some(Resource::Entities(name.clone()))),
@@ -171,7 +175,7 @@ mod tests {
             ("p", None),
             ("1people", None),
             ("peo-ple", None),
-            ("$metadata", None),
+            ("$other", None),
         ];
         for (path, expected) in table {
             assert_eq!(Resource::parse(path).ok(), expected, "{path}");

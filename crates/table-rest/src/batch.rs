@@ -4,7 +4,10 @@
 //! part: the operation at fault, whose number stands before the message.
 
 use http::{HeaderValue, StatusCode};
-use rest::{ODataMetadata, Request, RequestId, Response, ResponseBody, ServiceError};
+use rest::{
+    ODataMetadata, Request, RequestId, Response, ResponseBody, ServiceError,
+    batch::{self, BatchError, EmbeddedRequest, Piece},
+};
 use types::limits::ENTITY_BATCH_MAX;
 
 use crate::{
@@ -14,7 +17,6 @@ use crate::{
     entities, errors,
     exchange::{self, Head, Scene, Verb},
     format::Format,
-    multipart::{self, Batch, MultipartError, Part},
     query,
 };
 
@@ -27,25 +29,26 @@ pub(crate) async fn answer(
     let body = request.body.collect(entities::body_max()).await?;
     let content_type = request.header(&http::header::CONTENT_TYPE)?.unwrap_or_default();
     let id = request.request_id;
-    match multipart::read(content_type, &body) {
-        Ok(Batch::Query(part)) => {
+    let mut pieces = match batch::parse(content_type, &body, ENTITY_BATCH_MAX) {
+        Ok(pieces) => pieces,
+        Err(BatchError::TooMany) => {
+            let failed = Failed { index: ENTITY_BATCH_MAX - 1, error: errors::too_many_changes(), format: JSON };
+            return Ok(failed_set(service, &failed, None, id));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match (pieces.pop(), pieces.is_empty()) {
+        (Some(Piece::Request(part)), true) => {
             let answered = retrieve(service, scene, &part).await;
             let answer = answered.unwrap_or_else(|(format, error)| failure(service, &error, None, format, id));
             let mut out = Vec::with_capacity(2048);
             begin(&mut out, "batchresponse", id);
-            answer.write_part(&mut out, part.content_id);
+            answer.write_part(&mut out, part.content_id.as_deref());
             end(&mut out, "batchresponse", id);
             Ok(multipart_response(out, id))
         }
-        Ok(Batch::Changes(parts)) if parts.is_empty() => {
-            Err(errors::invalid_input("the change set has no changes".to_owned()))
-        }
-        Ok(Batch::Changes(parts)) => Ok(change_set(service, scene, &parts, id).await),
-        Err(MultipartError::TooMany) => {
-            let failed = Failed { index: ENTITY_BATCH_MAX - 1, error: errors::too_many_changes(), format: JSON };
-            Ok(failed_set(service, &failed, None, id))
-        }
-        Err(error) => Err(errors::invalid_input(error.to_string())),
+        (Some(Piece::ChangeSet(parts)), true) => Ok(change_set(service, scene, &parts, id).await),
+        _ => Err(errors::invalid_input("a batch has exactly one change set, or one query".to_owned())),
     }
 }
 
@@ -54,9 +57,9 @@ const JSON: Format = Format::Json(ODataMetadata::Minimal);
 async fn retrieve(
     service: &TableService,
     scene: &Scene<'_>,
-    part: &Part<'_>,
+    part: &EmbeddedRequest,
 ) -> Result<Answer, (Format, ServiceError)> {
-    let (resource, asked) = exchange::part_resource(part.url, scene.account()).map_err(|error| (JSON, error))?;
+    let (resource, asked) = exchange::part_resource(&part.target, scene.account()).map_err(|error| (JSON, error))?;
     let head = Head::of_part(part, resource).map_err(|error| (JSON, error))?;
     let format = exchange::format(&head, &asked, scene.version).map_err(|error| (JSON, error))?;
     let answered = match (&head.resource, head.verb) {
@@ -74,32 +77,32 @@ struct Failed {
     format: Format,
 }
 
-async fn change_set(service: &TableService, scene: &Scene<'_>, parts: &[Part<'_>], id: RequestId) -> Response {
+async fn change_set(service: &TableService, scene: &Scene<'_>, parts: &[EmbeddedRequest], id: RequestId) -> Response {
     match changes(service, scene, parts).await {
         Ok(answers) => {
             let mut out = Vec::with_capacity(512 + answers.len() * 512);
             begin_set(&mut out, id);
             for (answer, part) in answers.iter().zip(parts) {
                 boundary(&mut out, "changesetresponse", id);
-                answer.write_part(&mut out, part.content_id);
+                answer.write_part(&mut out, part.content_id.as_deref());
             }
             end_set(&mut out, id);
             multipart_response(out, id)
         }
         Err(failed) => {
-            let content_id = parts.get(failed.index).and_then(|part| part.content_id);
+            let content_id = parts.get(failed.index).and_then(|part| part.content_id.as_deref());
             failed_set(service, &failed, content_id, id)
         }
     }
 }
 
-async fn changes(service: &TableService, scene: &Scene<'_>, parts: &[Part<'_>]) -> Result<Vec<Answer>, Failed> {
+async fn changes(service: &TableService, scene: &Scene<'_>, parts: &[EmbeddedRequest]) -> Result<Vec<Answer>, Failed> {
     let at = |index: usize, format: Format| move |error: ServiceError| Failed { index, error, format };
     let rows = service.store.snapshot();
     let (mut heads, mut authorized) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
     for (index, part) in parts.iter().enumerate() {
         let fail = at(index, JSON);
-        let (resource, asked) = exchange::part_resource(part.url, scene.account()).map_err(&fail)?;
+        let (resource, asked) = exchange::part_resource(&part.target, scene.account()).map_err(&fail)?;
         let head = Head::of_part(part, resource).map_err(&fail)?;
         let format = exchange::format(&head, &asked, scene.version).map_err(&fail)?;
         let fail = at(index, format);
@@ -107,7 +110,7 @@ async fn changes(service: &TableService, scene: &Scene<'_>, parts: &[Part<'_>]) 
             return Err(fail(errors::invalid_input("a query stands outside of a change set".to_owned())));
         }
         head.wants_content().map_err(&fail)?;
-        let change = entities::change_of(scene, &head, part.body).map_err(&fail)?;
+        let change = entities::change_of(scene, &head, &part.body).map_err(&fail)?;
         authorized.push(scene.caller.authorize(&rows, change).await.map_err(&fail)?);
         heads.push((head, format));
     }

@@ -60,6 +60,11 @@ pub(crate) fn change_of<'a>(scene: &Scene<'_>, head: &Head<'a>, body: &[u8]) -> 
         EntityOperation::Insert => IfMatch::Absent,
         _ => IfMatch::parse(head.if_match, head.sends_if_none_match).map_err(errors::condition)?,
     };
+    let upsert = matches!(operation, EntityOperation::Replace | EntityOperation::Merge) && if_match == IfMatch::Absent;
+    if upsert && !scene.version.at_least(2011, 8, 18) {
+        // Before there were upserts, a condition that was forgotten was an error.
+        return Err(ServiceError::missing_header("If-Match"));
+    }
     let properties = Properties::new(properties).map_err(|invalid| errors::of(invalid.into()))?;
     Ok(ChangeEntity { table: scene.table(name), key, operation, if_match, properties })
 }
@@ -148,9 +153,10 @@ pub(crate) async fn get(
     format: Format,
     asked: &rest::Query,
 ) -> Result<Answer, ServiceError> {
+    query::supported(asked)?;
     let select = query::select(asked)?;
     let rows = service.store.snapshot();
-    let request = GetEntity { table: scene.table(table), key: key.clone() };
+    let request = GetEntity { table: scene.table(table), key: key.clone(), filter: query::filter(asked)? };
     let request = scene.caller.authorize(&rows, request).await?;
     let entity = entity::get(&rows, &request).await.map_err(errors::of)?;
     let body = one(scene, format, table, &entity, select.as_deref())?;

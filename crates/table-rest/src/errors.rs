@@ -33,7 +33,7 @@ fn say(code: ErrorCode, message: &str) -> ServiceError {
 fn entity(refusal: EntityRefusal) -> ServiceError {
     match refusal {
         EntityRefusal::AlreadyExists => say(ErrorCode::EntityAlreadyExists, "The specified entity already exists."),
-        EntityRefusal::NotFound => say(ErrorCode::ResourceNotFound, "The specified resource does not exist."),
+        EntityRefusal::NotFound => resource_not_found(),
         EntityRefusal::ConditionNotSatisfied => say(
             ErrorCode::UpdateConditionNotSatisfied,
             "The update condition specified in the request was not satisfied.",
@@ -85,6 +85,14 @@ pub(crate) fn key(invalid: &InvalidKey) -> ServiceError {
     }
 }
 
+pub(crate) fn resource_not_found() -> ServiceError {
+    say(ErrorCode::ResourceNotFound, "The specified resource does not exist.")
+}
+
+pub(crate) fn not_implemented() -> ServiceError {
+    say(ErrorCode::NotImplemented, "The requested operation is not implemented on the specified resource.")
+}
+
 pub(crate) fn invalid_input(reason: String) -> ServiceError {
     say(ErrorCode::InvalidInput, "One of the request inputs is not valid.").with_detail("Reason", reason)
 }
@@ -100,10 +108,7 @@ pub(crate) fn draft(error: &DraftError) -> ServiceError {
 pub(crate) fn filter(error: &FilterError) -> ServiceError {
     match error {
         FilterError::Syntax { .. } => invalid_input(error.to_string()),
-        FilterError::NotSupported { .. } => {
-            say(ErrorCode::NotImplemented, "The requested operation is not implemented on the specified resource.")
-                .with_detail("Reason", error.to_string())
-        }
+        FilterError::NotSupported { .. } => not_implemented().with_detail("Reason", error.to_string()),
     }
 }
 

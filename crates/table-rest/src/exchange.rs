@@ -1,10 +1,10 @@
 //! One request, or one part of a batch, as the operations see it: what it asks for, and where its answer goes.
 
 use http::{HeaderName, Method, header};
-use rest::{Caller, Query, Request, ServiceError, percent};
+use rest::{Caller, Headers, Query, Request, ServiceError, batch::EmbeddedRequest, headers, percent};
 use types::{ErrorCode, ServiceVersion, names::TableName};
 
-use crate::{address::Resource, errors, format::Format, multipart::Part};
+use crate::{address::Resource, format::Format};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(crate) const X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
@@ -63,28 +63,23 @@ pub(crate) struct Head<'a> {
 
 impl<'a> Head<'a> {
     pub(crate) fn of_request(request: &'a Request, verb: Verb, resource: Resource) -> Result<Self, ServiceError> {
+        Self::new(&request.headers, verb, resource)
+    }
+
+    pub(crate) fn of_part(part: &'a EmbeddedRequest, resource: Resource) -> Result<Self, ServiceError> {
+        let verb = Verb::asked(&part.method, headers::text(&part.headers, &X_HTTP_METHOD)?)?;
+        Self::new(&part.headers, verb, resource)
+    }
+
+    fn new(sent: &'a Headers, verb: Verb, resource: Resource) -> Result<Self, ServiceError> {
         Ok(Self {
             verb,
             resource,
-            accept: request.header(&header::ACCEPT)?,
-            content_type: request.header(&header::CONTENT_TYPE)?,
-            if_match: request.header(&header::IF_MATCH)?,
-            sends_if_none_match: request.header(&header::IF_NONE_MATCH)?.is_some(),
-            prefer: request.header(&PREFER)?,
-        })
-    }
-
-    pub(crate) fn of_part(part: &'a Part<'a>, resource: Resource) -> Result<Self, ServiceError> {
-        let method = Method::from_bytes(part.method.as_bytes())
-            .map_err(|_| errors::invalid_input(format!("the method {:?} is not one", part.method)))?;
-        Ok(Self {
-            verb: Verb::asked(&method, part.header("x-http-method"))?,
-            resource,
-            accept: part.header("accept"),
-            content_type: part.header("content-type"),
-            if_match: part.header("if-match"),
-            sends_if_none_match: part.header("if-none-match").is_some(),
-            prefer: part.header("prefer"),
+            accept: headers::text(sent, &header::ACCEPT)?,
+            content_type: headers::text(sent, &header::CONTENT_TYPE)?,
+            if_match: headers::text(sent, &header::IF_MATCH)?,
+            sends_if_none_match: headers::text(sent, &header::IF_NONE_MATCH)?.is_some(),
+            prefer: headers::text(sent, &PREFER)?,
         })
     }
 

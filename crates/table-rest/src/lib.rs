@@ -15,7 +15,6 @@ mod errors;
 mod exchange;
 mod format;
 pub mod json;
-pub mod multipart;
 mod query;
 mod route;
 mod tables;

@@ -22,6 +22,7 @@ pub(crate) async fn entities(
     format: Format,
     asked: &Query,
 ) -> Result<Answer, ServiceError> {
+    supported(asked)?;
     let select = select(asked)?;
     let rows = service.store.snapshot();
     let request =
@@ -66,12 +67,21 @@ pub(crate) fn filter(asked: &Query) -> Result<Option<Filter>, ServiceError> {
     }
 }
 
-/// `$top`; more than a page is a page.
+/// Refuses the options of OData that the service does not have: to leave out `$orderby` would be a wrong answer.
+pub(crate) fn supported(asked: &Query) -> Result<(), ServiceError> {
+    let known = |name: &str| matches!(name, "$filter" | "$select" | "$top" | "$format");
+    match asked.iter().find(|(name, _)| name.starts_with('$') && !known(&name.to_ascii_lowercase())) {
+        Some((name, _)) => Err(errors::not_implemented().with_detail("QueryParameterName", name)),
+        None => Ok(()),
+    }
+}
+
+/// `$top`, at most a page.
 pub(crate) fn top(asked: &Query) -> Result<usize, ServiceError> {
     let Some(text) = asked.get("$top") else { return Ok(QUERY_PAGE_MAX) };
-    match text.parse::<u32>() {
-        Ok(top) if top > 0 => Ok(usize::try_from(top).unwrap_or(usize::MAX).min(QUERY_PAGE_MAX)),
-        _ => Err(errors::invalid_input(format!("$top is {text:?}, not a positive number"))),
+    match text.parse::<usize>() {
+        Ok(top) if (1..=QUERY_PAGE_MAX).contains(&top) => Ok(top),
+        _ => Err(errors::invalid_input(format!("$top is {text:?}, not a number from 1 to {QUERY_PAGE_MAX}"))),
     }
 }
 

@@ -167,6 +167,7 @@ fn find(request: &Request) -> Result<(Operation, Verb, Resource), ServiceError> 
     let resource = Resource::parse(path)?;
     let level = match &resource {
         Resource::Service => Level::Service,
+        Resource::Metadata => return Err(errors::not_implemented()),
         Resource::Tables => Level::Tables,
         Resource::Table(_) => Level::Table,
         Resource::Batch => Level::Batch,
@@ -185,10 +186,7 @@ fn find(request: &Request) -> Result<(Operation, Verb, Resource), ServiceError> 
         ));
     }
     if comp.is_empty() {
-        return Err(ServiceError::new(
-            ErrorCode::NotImplemented,
-            "The requested operation is not implemented on the specified resource.",
-        ));
+        return Err(errors::not_implemented());
     }
     // Operations of the service that are not built yet come here too: refused by name, never taken for another.
     Err(ServiceError::invalid_query("comp", comp, "the operation is unknown or not supported"))

@@ -4,6 +4,7 @@ use http::StatusCode;
 use rest::{ODataMetadata, Query, Request, ServiceError};
 use store::Scope;
 use table::{
+    errors::TableError,
     query::{Filter, Operator},
     table::{self as tables, CreateTable, DeleteTable, QueryTables, TABLE_NAME},
 };
@@ -31,6 +32,7 @@ pub(crate) async fn query(
     format: Format,
     asked: &Query,
 ) -> Result<Answer, ServiceError> {
+    query::supported(asked)?;
     let next = match asked.get("NextTableName").filter(|token| !token.is_empty()) {
         None => None,
         Some(token) => Some(
@@ -85,9 +87,7 @@ pub(crate) async fn get(
     let rows = service.store.snapshot();
     let request = scene.caller.authorize(&rows, request).await?;
     let page = tables::query(&rows, &request).await.map_err(errors::of)?;
-    let Some(found) = page.names.first() else {
-        return Err(ServiceError::new(ErrorCode::ResourceNotFound, "The specified resource does not exist."));
-    };
+    let found = page.names.first().ok_or_else(errors::resource_not_found)?;
     let body = one(service, scene, found, format);
     Ok(Answer::new(StatusCode::OK, format).body(format.content_type(), body))
 }
@@ -174,6 +174,10 @@ pub(crate) async fn delete(
         .store
         .transact(Scope::unit(scene.caller.unit()).reclaims(), |txn| async move { tables::delete(&txn, request).await })
         .await
-        .map_err(errors::of)?;
+        .map_err(|error| match error {
+            // The table is the resource here, and old clients take only this code as "it was not there".
+            TableError::TableNotFound => errors::resource_not_found(),
+            other => errors::of(other),
+        })?;
     Ok(Answer::new(StatusCode::NO_CONTENT, format))
 }

@@ -1,11 +1,13 @@
 //! Edm.DateTime: an instant from 1601 to 9999 in ticks of 100 nanoseconds, always UTC.
 
-use types::Timestamp;
+use types::{
+    Timestamp,
+    calendar::{DAY_SECONDS, EPOCH_DAY, date_of, day_of, second_of_day, time_of},
+};
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
-const DAY_SECONDS: u64 = 86_400;
 /// Ticks from 0001-01-01 to 1970-01-01.
-const UNIX_EPOCH: u64 = 719_162 * DAY_SECONDS * TICKS_PER_SECOND;
+const UNIX_EPOCH: u64 = EPOCH_DAY * DAY_SECONDS * TICKS_PER_SECOND;
 /// 1601-01-01, the earliest that the service stores.
 const FIRST: u64 = 584_388 * DAY_SECONDS * TICKS_PER_SECOND;
 /// Behind 9999-12-31.
@@ -48,10 +50,7 @@ impl DateTime {
         let (time, offset_minutes) = zone(time)?;
         let (year, rest) = date.split_once('-')?;
         let (month, day) = rest.split_once('-')?;
-        let (year, month, day) = (number(year, 4)?, number(month, 2)?, number(day, 2)?);
-        if !(1..=12).contains(&month) || day == 0 || day > days_in(year, month) {
-            return None;
-        }
+        let day = day_of(number(year, 4)?, number(month, 2)?, number(day, 2)?)?;
         let (time, fraction) = match time.split_once('.') {
             Some((time, digits)) => (time, fraction(digits)?),
             None => (time, 0),
@@ -62,11 +61,7 @@ impl DateTime {
             None if fraction == 0 => (number(rest, 2)?, 0),
             None => return None,
         };
-        let hour = number(hour, 2)?;
-        if hour > 23 || minute > 59 || second > 59 {
-            return None;
-        }
-        let seconds = days_before(year, month, day)? * DAY_SECONDS + hour * 3600 + minute * 60 + second;
+        let seconds = day * DAY_SECONDS + second_of_day(number(hour, 2)?, minute, second)?;
         let seconds = seconds.checked_add_signed(offset_minutes.checked_mul(-60)?)?;
         Self::from_ticks(seconds.checked_mul(TICKS_PER_SECOND)?.checked_add(fraction)?)
     }
@@ -97,15 +92,15 @@ impl DateTime {
 
     fn write_seconds(self, out: &mut Vec<u8>) {
         let seconds = self.0 / TICKS_PER_SECOND;
-        let (year, month, day) = civil(seconds / DAY_SECONDS);
-        let of_day = seconds % DAY_SECONDS;
+        let (year, month, day) = date_of(seconds / DAY_SECONDS);
+        let (hour, minute, second) = time_of(seconds);
         for (number, digits, behind) in
-            [(year, 4, b'-'), (month, 2, b'-'), (day, 2, b'T'), (of_day / 3600, 2, b':'), (of_day / 60 % 60, 2, b':')]
+            [(year, 4, b'-'), (month, 2, b'-'), (day, 2, b'T'), (hour, 2, b':'), (minute, 2, b':')]
         {
             push(out, number, digits);
             out.push(behind);
         }
-        push(out, of_day % 60, 2);
+        push(out, second, 2);
     }
 }
 
@@ -153,39 +148,6 @@ fn zone(time: &str) -> Option<(&str, i64)> {
     }
     let minutes = i64::try_from(hours * 60 + minutes).ok()?;
     Some((time, if sign == "-" { -minutes } else { minutes }))
-}
-
-const fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-const fn days_in(year: u64, month: u64) -> u64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days from 0001-01-01 to a date.
-fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
-    let years = year.checked_sub(1)?;
-    let months: u64 = (1..month).map(|month| days_in(year, month)).sum();
-    Some(years * 365 + years / 4 - years / 100 + years / 400 + months + day - 1)
-}
-
-/// Year, month and day of a number of days since 0001-01-01, counted in eras of 400 years that begin in March.
-const fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 306;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400;
-    (if month <= 2 { year + 1 } else { year }, month, day)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
     errors::TableError,
     keys, permissions,
     properties::Properties,
-    query::range::authorised,
+    query::{Filter, range::authorised},
     records,
     table::{TableAddress, find},
 };
@@ -107,6 +107,8 @@ pub struct GetEntity {
     pub table: TableAddress,
     /// Its keys.
     pub key: EntityKey,
+    /// What must hold for it; otherwise it is not found.
+    pub filter: Option<Filter>,
 }
 
 impl Operation for GetEntity {
@@ -119,14 +121,16 @@ impl Operation for GetEntity {
 /// Reads one entity.
 ///
 /// # Errors
-/// The table or the entity does not exist, or the store failed.
+/// The table or the entity does not exist, its filter does not hold, or the store failed.
 pub async fn get(rows: &impl Read, request: &Authorized<GetEntity>) -> Result<Entity, TableError> {
     let table = find(rows, &request.table).await?.unit;
     if !authorised(request).contains(&request.key) {
         return Err(TableError::OutsideOfRange);
     }
-    match rows.get(&keys::entity(table, &request.key)).await? {
-        Some(row) => Ok(Entity::new(request.key.clone(), row)?),
-        None => Err(EntityRefusal::NotFound.into()),
+    let row = rows.get(&keys::entity(table, &request.key)).await?.ok_or(EntityRefusal::NotFound)?;
+    let entity = Entity::new(request.key.clone(), row)?;
+    match &request.filter {
+        Some(filter) if !filter.matches(&|name: &str| entity.get(name))? => Err(EntityRefusal::NotFound.into()),
+        _ => Ok(entity),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O, reads a clock, or is async. A type that knows a service's rules belongs to ring 2.
 
+pub mod calendar;
 pub mod error_code;
 pub mod etag;
 pub mod ids;

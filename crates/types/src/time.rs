@@ -1,6 +1,6 @@
 //! Instants and durations in the resolution that the services promise: 100 nanoseconds.
 //!
-//! Nothing here reads a clock. Text forms (RFC 1123, ISO 8601) belong to the protocols.
+//! Nothing here reads a clock. Text forms (RFC 1123, ISO 8601) belong to the protocols; [`crate::calendar`] has the dates.
 
 use std::{fmt, time::Duration};
 

@@ -70,7 +70,9 @@ impl<'de> Visitor<'de> for Members {
                 let length = property.len();
                 name.truncate(length);
                 let declared = map.next_value::<String>()?;
-                found.types.insert(name, declared);
+                if found.types.insert(name, declared).is_some() {
+                    return Err(de::Error::custom("the type of a property is specified more than once"));
+                }
             } else if name.starts_with("odata.") || name.contains('@') {
                 map.next_value::<IgnoredAny>()?;
             } else {
@@ -202,6 +204,7 @@ mod tests {
             r#"{"a":1,}"#,
             r#"{"a":"\ud800"}"#,
             r#"{"a@odata.type":5,"a":5}"#,
+            r#"{"a@odata.type":"Edm.Int64","a":"5","a@odata.type":"Edm.String"}"#,
             r#"{"a@odata.type":"Edm.Decimal","a":"5"}"#,
             r#"{"a@odata.type":"Edm.Int32","a":"2147483648"}"#,
             r#"{"a@odata.type":"Edm.Int64","a":"9223372036854775808"}"#,

@@ -79,7 +79,7 @@ pub(crate) async fn upsert(store: &Store, key: EntityKey, properties: Properties
 }
 
 pub(crate) async fn get(store: &Store, key: EntityKey) -> Result<Entity, TableError> {
-    entity::get(&store.snapshot(), &Authorized::for_tests(GetEntity { table: address(), key })).await
+    entity::get(&store.snapshot(), &Authorized::for_tests(GetEntity { table: address(), key, filter: None })).await
 }
 
 pub(crate) async fn execute(

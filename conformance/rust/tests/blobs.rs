@@ -1,81 +1,28 @@
 //! `object_store` with its own integration tests, and the official `azure_storage_blob`, against the built server.
 
-use std::{
-    io::{BufRead, BufReader},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-};
-
 use azure_core::http::{RequestContent, StatusCode, Url};
 use azure_storage_blob::{
     BlobServiceClient,
     models::{BlobClientAcquireLeaseResultHeaders, BlobClientGetPropertiesResultHeaders, BlobClientUploadOptions},
 };
 use futures::TryStreamExt;
+use lazuli_conformance::{ACCOUNT, Server};
 use object_store::{
     azure::{MicrosoftAzure, MicrosoftAzureBuilder},
     integration,
 };
 
-const ACCOUNT: &str = "devstoreaccount1";
-
-struct Server {
-    process: Child,
-    endpoint: String,
-    key: String,
-    _data: tempfile::TempDir,
+/// The official client takes no account keys: an account SAS stands for it.
+fn service(server: &Server) -> BlobServiceClient {
+    let url = format!("{}?{}", server.endpoint("Blob"), server.sas("b"));
+    BlobServiceClient::new(Url::parse(&url).unwrap(), None, None).unwrap()
 }
 
-fn binary() -> PathBuf {
-    let built = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/ci/lazuli");
-    std::env::var_os("LAZULI_BINARY").map_or_else(built, PathBuf::from)
-}
-
-impl Server {
-    fn start() -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let mut command = Command::new(binary());
-        command.args(["serve", "--log-level", "error", "--data-dir"]).arg(data.path().join("data"));
-        for service in ["blob", "queue", "table", "file", "smb", "admin"] {
-            command.args([&format!("--{service}-port"), "0"]);
-        }
-        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let printed: Vec<String> = lines.take_while(|line| !line.starts_with("Ready")).collect();
-        let connection = printed.iter().find(|line| line.starts_with("DefaultEndpointsProtocol=")).unwrap();
-        let setting = |name: &str| {
-            let found = connection.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
-            found.unwrap().to_owned()
-        };
-        let (endpoint, key) = (setting("BlobEndpoint"), setting("AccountKey"));
-        Self { process, endpoint, key, _data: data }
-    }
-
-    /// The official client takes no account keys: an account SAS stands for it.
-    fn service(&self) -> BlobServiceClient {
-        let mut sas = Command::new(binary());
-        sas.args(["sas", "account", "--services", "b", "--resource-types", "sco", "--permissions", "rwdlactf"]);
-        sas.args(["--expiry", "1h", "--account-key", &self.key]);
-        let printed = sas.output().unwrap();
-        assert!(printed.status.success(), "{printed:?}");
-        let sas = String::from_utf8(printed.stdout).unwrap();
-        let url = format!("{}?{}", self.endpoint, sas.trim().trim_start_matches('?'));
-        BlobServiceClient::new(Url::parse(&url).unwrap(), None, None).unwrap()
-    }
-
-    async fn store(&self) -> MicrosoftAzure {
-        self.service().blob_container_client("objects").create(None).await.unwrap();
-        let builder = MicrosoftAzureBuilder::new().with_account(ACCOUNT).with_access_key(&self.key);
-        let builder = builder.with_endpoint(self.endpoint.clone()).with_allow_http(true);
-        builder.with_container_name("objects").build().unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
+async fn store(server: &Server) -> MicrosoftAzure {
+    service(server).blob_container_client("objects").create(None).await.unwrap();
+    let builder = MicrosoftAzureBuilder::new().with_account(ACCOUNT).with_access_key(server.key());
+    let builder = builder.with_endpoint(server.endpoint("Blob")).with_allow_http(true);
+    builder.with_container_name("objects").build().unwrap()
 }
 
 macro_rules! argument {
@@ -99,7 +46,7 @@ macro_rules! published {
             $(#[tokio::test]
             async fn $name() {
                 let server = Server::start();
-                let store = server.store().await;
+                let store = store(&server).await;
                 integration::$name(&store, $(argument!(store, $argument)),*).await;
             })*
         }
@@ -128,7 +75,7 @@ published! {
 #[tokio::test]
 async fn the_official_client_works() {
     let server = Server::start();
-    let container = server.service().blob_container_client("official");
+    let container = service(&server).blob_container_client("official");
     container.create(None).await.unwrap();
     let blob = container.blob_client("dir/a b");
     let content = |text: &str| RequestContent::from(text.as_bytes().to_vec());
