@@ -3,6 +3,7 @@
 use blob::{
     CopyStatus,
     copy::{self, AbortCopy, Copied, CopyBlob, CopyMode},
+    errors::BlobError,
     object::BlobKind,
 };
 use http::{HeaderName, StatusCode};
@@ -34,7 +35,10 @@ pub(crate) async fn copy_blob(
     let source = Named::of(service, request)?;
     let wanted = destination(service, caller, request, &source, CopyMode::CopyBlob)?;
     let copied = match &source.place {
-        Source::Here { target, secure } => here(service, caller, request, wanted, &source, (target, *secure)).await?,
+        Source::Here { target, secure } => {
+            let copied = here(service, caller, request, wanted, &source, (target, *secure)).await?;
+            copied.ok_or_else(ServiceError::internal)? // it is pending instead
+        }
         Source::Elsewhere => {
             let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
             let fetched = source.fetch(service, request, true, None).await?;
@@ -98,37 +102,51 @@ async fn at_once(
     match &source.place {
         // What the client says about the bytes can only be checked by reading them.
         Source::Here { target, secure } if declared.is_none() => {
-            here(service, caller, request, wanted, source, (target, *secure)).await
+            match here(service, caller, request, wanted.clone(), source, (target, *secure)).await? {
+                Some(copied) => Ok(copied),
+                None => by_bytes(service, caller, request, wanted, source, None).await,
+            }
         }
-        place => {
-            let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
-            let rows = service.store.snapshot();
-            let early = copy::begin(&rows, &operation, BlobKind::Block, service.store.now()).await;
-            early.map_err(errors::of)?;
-            drop(rows);
-            let limit = match mode {
-                CopyMode::CopyBlobFromUrl => limits::COPY_BLOB_FROM_URL_MAX_BYTES,
-                _ => limits::PUT_BLOB_MAX_BYTES,
-            };
-            let brought = match place {
-                Source::Here { target, secure } => {
-                    let read = source.read(service, caller, request, (target, *secure)).await?;
-                    from_url::bring_local(service, &read, None, limit, true).await?
-                }
-                Source::Elsewhere => from_url::bring_foreign(service, request, source, None, limit, true).await?,
-            };
-            Declared { md5: declared, crc64: None }.verify(&brought.found)?;
-            let (operation, brought) = (&operation, &brought);
-            let latch = operation.address.latch();
-            let done = service.store.transact(scope(caller, &latch), |txn| async move {
-                copy::put_fetched(&txn, operation, &brought.source, &brought.body, brought.found.md5).await
-            });
-            done.await.map_err(errors::of)
-        }
+        _ => by_bytes(service, caller, request, wanted, source, declared).await,
     }
 }
 
-/// Copies a blob of this server.
+/// Copies the bytes of a source, from here or elsewhere, into one chunk.
+async fn by_bytes(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+    wanted: CopyBlob<'_>,
+    source: &Named<'_>,
+    declared: Option<[u8; 16]>,
+) -> Result<Copied, ServiceError> {
+    let mode = wanted.mode;
+    let refused = |error| errors::of_destination(mode, error);
+    let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
+    let rows = service.store.snapshot();
+    copy::begin(&rows, &operation, BlobKind::Block, service.store.now()).await.map_err(refused)?;
+    drop(rows);
+    let limit = match mode {
+        CopyMode::CopyBlobFromUrl => limits::COPY_BLOB_FROM_URL_MAX_BYTES,
+        CopyMode::CopyBlob | CopyMode::PutBlobFromUrl => limits::PUT_BLOB_MAX_BYTES,
+    };
+    let brought = match &source.place {
+        Source::Here { target, secure } => {
+            let read = source.read(service, caller, request, (target, *secure)).await?;
+            from_url::bring_local(service, &read, None, limit, true).await?
+        }
+        Source::Elsewhere => from_url::bring_foreign(service, request, source, None, limit, true).await?,
+    };
+    Declared { md5: declared, crc64: None }.verify(&brought.found)?;
+    let (operation, brought) = (&operation, &brought);
+    let latch = operation.address.latch();
+    let done = service.store.transact(scope(caller, &latch), |txn| async move {
+        copy::put_fetched(&txn, operation, &brought.source, &brought.body, brought.found.md5).await
+    });
+    done.await.map_err(refused)
+}
+
+/// Copies a blob of this server by sharing its bytes. Nothing when it has too many parts for that.
 async fn here(
     service: &BlobService,
     caller: &Caller,
@@ -136,13 +154,18 @@ async fn here(
     wanted: CopyBlob<'_>,
     source: &Named<'_>,
     target: (&rest::Target, bool),
-) -> Result<Copied, ServiceError> {
+) -> Result<Option<Copied>, ServiceError> {
+    let mode = wanted.mode;
     let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
     let read = &source.read(service, caller, request, target).await?;
     let latch = operation.address.latch();
     let done =
         service.store.transact(scope(caller, &latch), |txn| async move { copy::copy(&txn, operation, read).await });
-    done.await.map_err(errors::of)
+    match done.await {
+        Ok(copied) => Ok(Some(copied)),
+        Err(BlobError::TooManyParts) => Ok(None),
+        Err(error) => Err(errors::of_destination(mode, error)),
+    }
 }
 
 fn scope<'a>(caller: &Caller, latch: &'a [u8]) -> Scope<'a> {

@@ -248,7 +248,7 @@ fn admit(
 /// background goes on with it (Copy Blob only).
 ///
 /// # Errors
-/// The source does not exist or is archived, a condition or lease of either stands against it, or the store failed.
+/// [`BlobError::TooManyParts`] when it would be pending and must not; the source does not exist or is archived, a condition or lease of either stands against it, or the store failed.
 pub async fn copy(
     txn: &Txn,
     request: &Authorized<CopyBlob<'_>>,
@@ -290,7 +290,7 @@ pub async fn copy(
     }
     if !shared {
         if request.mode != CopyMode::CopyBlob {
-            return Err(StoreError::TooLarge { what: "the parts of a map", actual: AT_ONCE + 1, limit: AT_ONCE }.into());
+            return Err(BlobError::TooManyParts);
         }
         // Copied onto itself, the blob lets go of a content that the copy needs.
         if let Some(old) = &mut old

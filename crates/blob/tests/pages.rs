@@ -5,7 +5,10 @@
 mod support;
 
 use blob::{Preconditions, object::DeleteSnapshots, settings::SetProperties};
-use concurrency::sequence_number::{SequenceNumber, SequenceNumberAction, SequenceNumberConditions};
+use concurrency::{
+    conditions::{Conditions, ETagCondition},
+    sequence_number::{SequenceNumber, SequenceNumberAction, SequenceNumberConditions},
+};
 use support::*;
 
 const PAGE: u64 = 512;
@@ -101,6 +104,28 @@ fn a_map_that_is_too_long_to_cut_at_once_is_cut_in_steps() {
         world.resize("p", PAGE).await.unwrap();
         world.sweep().await;
         assert_eq!(world.engine.stored_chunks(), 1, "the background cut the rest");
+        world.check_empties().await;
+    });
+}
+
+#[test]
+fn a_clear_in_steps_never_shows_two_states_under_one_etag() {
+    run(async {
+        let world = World::new().await;
+        world.create_pages("p", 40_000 * PAGE).await.unwrap();
+        for page in 0..9_000 {
+            world.fill("p", pages(page * 4, page * 4 + 1), b'a').await.unwrap();
+        }
+        let before = world.properties("p").await.unwrap().etag;
+        let text = before.to_string();
+        let conditions = Conditions { if_match: Some(ETagCondition::parse(&text).unwrap()), ..Conditions::default() };
+        let preconditions = Preconditions { conditions, ..Preconditions::default() };
+        let numbers = SequenceNumberConditions::default();
+        let cleared = world.put_pages("p", pages(0, 40_000), None, preconditions, numbers).await.unwrap();
+        assert_eq!(world.ranges("p", None, None).await.unwrap(), "", "the condition is that of the first step");
+        let after = world.properties("p").await.unwrap().etag;
+        assert_eq!(cleared.written.etag, after);
+        assert_ne!(before, after);
         world.check_empties().await;
     });
 }
