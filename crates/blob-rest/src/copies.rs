@@ -22,7 +22,7 @@ use crate::{
         SOURCE_CONTENT_MD5,
     },
     metadata, names, put_blob,
-    sources::{Named, Source},
+    sources::{self, Named, Source},
     tags, tier,
 };
 
@@ -186,12 +186,12 @@ fn destination<'a>(
         Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
         Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
     };
-    let copy_tags = match headers::text(sent, &COPY_SOURCE_TAG_OPTION)? {
-        None => false,
-        Some(text) if text.eq_ignore_ascii_case("COPY") => true,
-        Some(text) if text.eq_ignore_ascii_case("REPLACE") => false,
-        Some(text) => return Err(ServiceError::invalid_header(COPY_SOURCE_TAG_OPTION.as_str(), text)),
-    };
+    let copy_tags = sources::copies_tags(sent)?;
+    if copy_tags && matches!(source.place, Source::Elsewhere) {
+        // They would have to be asked for on their own; a copy without them is not what was wanted.
+        return Err(ServiceError::invalid_header(COPY_SOURCE_TAG_OPTION.as_str(), "COPY")
+            .with_detail("Reason", "the tags of a source elsewhere cannot be copied"));
+    }
     let metadata = metadata::from_headers(sent)?;
     // Only Put Blob From URL takes HTTP properties of its own.
     let of_source = flag(&COPY_SOURCE_BLOB_PROPERTIES, true)?;

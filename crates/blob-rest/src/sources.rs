@@ -5,13 +5,13 @@
 
 use access::{Authorized, need::Service};
 use blob::{
-    HttpHeaders, Metadata,
+    HttpHeaders, Metadata, Tags,
     copy::{ForeignSource, SourceBlob},
     object::{Address, BlobKind},
 };
 use http::{HeaderName, StatusCode, header};
 use rest::{
-    Caller, RawTarget, Request, ServiceError, Target, checksum, headers,
+    Caller, Headers, RawTarget, Request, ServiceError, Target, checksum, headers,
     outgoing::{Fetch, FetchError, Fetched},
 };
 use types::{
@@ -22,8 +22,8 @@ use types::{
 use crate::{
     BlobService, conditions,
     header_names::{
-        COPY_SOURCE, COPY_SOURCE_AUTHORIZATION, SOURCE_IF_MATCH, SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_NONE_MATCH,
-        SOURCE_IF_UNMODIFIED_SINCE, SOURCE_RANGE,
+        COPY_SOURCE, COPY_SOURCE_AUTHORIZATION, COPY_SOURCE_TAG_OPTION, SOURCE_IF_MATCH, SOURCE_IF_MODIFIED_SINCE,
+        SOURCE_IF_NONE_MATCH, SOURCE_IF_UNMODIFIED_SINCE, SOURCE_RANGE,
     },
     names,
 };
@@ -112,6 +112,7 @@ impl<'a> Named<'a> {
             snapshot: names::snapshot(&target.query)?,
             conditions: conditions::of_source(&request.headers, now)?,
             if_tags: conditions::source_if_tags(&request.headers)?,
+            tags: copies_tags(&request.headers)?,
         };
         let authorized = reader.authorize(&service.store.snapshot(), source).await;
         authorized.map_err(|error| unverified(error.status, &error.message))
@@ -194,7 +195,18 @@ impl<'a> Named<'a> {
                 content_md5: md5,
             },
             metadata,
+            tags: Tags::new(),
         })
+    }
+}
+
+/// Whether `x-ms-copy-source-tag-option` asks for the tags of the source.
+pub(crate) fn copies_tags(sent: &Headers) -> Result<bool, ServiceError> {
+    match headers::text(sent, &COPY_SOURCE_TAG_OPTION)? {
+        None => Ok(false),
+        Some(text) if text.eq_ignore_ascii_case("COPY") => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("REPLACE") => Ok(false),
+        Some(text) => Err(ServiceError::invalid_header(COPY_SOURCE_TAG_OPTION.as_str(), text)),
     }
 }
 

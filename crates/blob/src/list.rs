@@ -20,7 +20,7 @@ use crate::{
 /// Rows that a page looks at beyond those it shows.
 const PASSED_OVER: usize = 10_000;
 /// Bytes of names, metadata, tags and the like after which a page ends before it has as many items as it may.
-const PAGE_BYTES: usize = 4 * 1024 * 1024;
+pub(crate) const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// List Containers.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl<T> Filling<T> {
 }
 
 /// The bytes of pairs of text.
-fn bytes_of(pairs: &[(String, String)]) -> usize {
+pub(crate) fn bytes_of(pairs: &[(String, String)]) -> usize {
     pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
 }
 

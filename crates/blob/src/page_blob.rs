@@ -48,7 +48,8 @@ pub struct CreatePageBlob<'a> {
 
 impl Operation for CreatePageBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty()))
+        self.address
+            .need(self.preconditions.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty())))
     }
 }
 
@@ -101,7 +102,7 @@ pub struct PutPages<'a> {
 
 impl Operation for PutPages<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::PUT_PAGE)
+        self.address.need(self.preconditions.need(permissions::PUT_PAGE))
     }
 }
 

@@ -44,7 +44,7 @@ pub struct GetPageRanges<'a> {
 
 impl Operation for GetPageRanges<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::READ_BLOB)
+        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::READ_BLOB))
     }
 }
 

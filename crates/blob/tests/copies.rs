@@ -142,6 +142,7 @@ fn foreign(kind: BlobKind, length: u64) -> ForeignSource {
         length,
         headers: HttpHeaders::default(),
         metadata: vec![("m".into(), "elsewhere".into())],
+        tags: Vec::new(),
     }
 }
 
