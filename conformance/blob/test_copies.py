@@ -260,6 +260,14 @@ def digits(container):
     return blob
 
 
+@pytest.mark.parametrize("kind", ["PageBlob", "AppendBlob", "Other"])
+def test_put_blob_from_url_makes_block_blobs_only(source, copy, raw, kind):
+    headers = {"x-ms-copy-source": source.url, "x-ms-blob-type": kind}
+    answer = raw.call("PUT", f"/{copy.container_name}/{copy.blob_name}", {}, headers)
+    assert (answer.status, answer.code) == (400, "InvalidHeaderValue")
+    assert not copy.exists()
+
+
 def test_put_blob_from_url_of_a_page_blob_in_very_many_parts(server, container, copy):
     """More parts than are shared in one transaction: its bytes are copied instead."""
     parts = 16_500

@@ -10,6 +10,7 @@ from azure.storage.blob import BlobServiceClient
 from elsewhere import elsewhere, until
 from expect import refused
 from lazuli import Server
+from raw import Client
 
 PIECE = 8 * 1024 * 1024  # what a copy has fetched is kept in pieces of this size
 
@@ -141,6 +142,20 @@ def test_from_url_operations_take_sources_elsewhere(open_server):
         page.create_page_blob(1024)
         page.upload_pages_from_url(site.url, 512, 512, 1024)
         assert content(page) == bytes(512) + data[1024:1536]
+
+
+def test_what_cannot_be_had_of_a_source_elsewhere_is_refused(open_server):
+    """A condition on tags, and the tags themselves: where there are none, neither is silently left out."""
+    client(open_server, "tags")
+    raw = Client(open_server.port)
+    with elsewhere(b"some bytes") as site:
+        copying = {"x-ms-copy-source": site.url, "x-ms-requires-sync": "true"}
+        answer = raw.call("PUT", "/copies/tags", {}, {**copying, "x-ms-source-if-tags": "a = 'b'"})
+        assert (answer.status, answer.code) == (400, "CannotVerifyCopySource")
+        answer = raw.call("PUT", "/copies/tags", {}, {**copying, "x-ms-copy-source-tag-option": "COPY"})
+        assert (answer.status, answer.code) == (400, "InvalidHeaderValue")
+        assert raw.call("HEAD", "/copies/tags").status == 404
+        assert raw.call("PUT", "/copies/tags", {}, copying).status == 202
 
 
 def test_by_default_no_source_is_taken_from_this_machine(container):

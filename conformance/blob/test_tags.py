@@ -3,7 +3,7 @@
 import datetime
 
 import pytest
-from azure.storage.blob import BlobClient, PublicAccess, generate_blob_sas
+from azure.storage.blob import BlobClient, ContainerClient, PublicAccess, generate_blob_sas, generate_container_sas
 
 from expect import refused
 from lazuli import ACCOUNT, KEY
@@ -103,6 +103,15 @@ def test_a_condition_on_tags_needs_the_permission_to_read_them(service):
     with refused(412, "ConditionNotMet"):
         signed("rt").download_blob(if_tags_match_condition=unmet)
     assert BlobClient.from_blob_url(blob.url, retry_total=0).download_blob().readall() == b"content"
+
+    def lister(permission):
+        sas = generate_container_sas(ACCOUNT, "public-tags", account_key=KEY, permission=permission, expiry=expiry)
+        return ContainerClient.from_container_url(f"{container.url}?{sas}", retry_total=0)
+
+    assert [found.name for found in lister("l").list_blobs()] == ["b"]
+    with refused(403, "AuthorizationPermissionMismatch"):
+        list(lister("l").list_blobs(include=["tags"]))
+    assert [found.tags for found in lister("lt").list_blobs(include=["tags"])] == [{"secret": "yes"}]
     container.delete_container()
 
 

@@ -18,12 +18,13 @@ use types::limits;
 use crate::{
     BlobService, answers, conditions, errors, from_url,
     header_names::{
-        COPY_ACTION, COPY_ID, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, COPY_STATUS, SEAL_BLOB,
+        BLOB_TYPE, COPY_ACTION, COPY_ID, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, COPY_STATUS, SEAL_BLOB,
         SOURCE_CONTENT_MD5,
     },
     metadata, names, put_blob,
     sources::{self, Named, Source},
     tags, tier,
+    upload::no_body,
 };
 
 /// Copy Blob: a source here is there at once, one elsewhere comes in the background.
@@ -77,6 +78,12 @@ pub(crate) async fn put_blob_from_url(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
+    no_body(request)?;
+    match headers::required(&request.headers, &BLOB_TYPE)? {
+        "BlockBlob" => {}
+        // Nothing makes another kind of blob at once, and a block blob is not what was asked for.
+        other => return Err(ServiceError::invalid_header(BLOB_TYPE.as_str(), other)),
+    }
     let source = Named::of(service, request)?;
     let copied = at_once(service, caller, request, &source, CopyMode::PutBlobFromUrl).await?;
     let response = answers::written(Response::new(StatusCode::CREATED), caller.version, copied.written);

@@ -150,6 +150,8 @@ pub struct ListBlobs {
     pub uncommitted: bool,
     /// Show metadata.
     pub metadata: bool,
+    /// Show tags, which needs the permission to read them.
+    pub tags: bool,
 }
 
 impl ListBlobs {
@@ -167,6 +169,7 @@ impl ListBlobs {
             snapshots: false,
             uncommitted: false,
             metadata: false,
+            tags: false,
         }
     }
 
@@ -180,7 +183,8 @@ impl ListBlobs {
 
 impl Operation for ListBlobs {
     fn need(&self) -> Need<'_> {
-        permissions::container(self.account, &self.container, permissions::LIST_BLOBS)
+        let rule = permissions::with_tags(permissions::LIST_BLOBS, self.tags);
+        permissions::container(self.account, &self.container, rule)
     }
 }
 

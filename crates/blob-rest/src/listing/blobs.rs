@@ -47,6 +47,7 @@ pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Requ
                 snapshots: includes.has("snapshots"),
                 uncommitted: includes.has("uncommittedblobs"),
                 metadata: includes.has("metadata"),
+                tags: includes.has("tags"),
                 ..ListBlobs::new(caller.unit(), container.clone(), asked.limit)
             },
         )
