@@ -300,6 +300,18 @@ def test_a_copy_needs_an_infinite_lease(place, name):
     assert (answer.status, answer.code) == (412, "InfiniteLeaseDurationRequired")
 
 
+# `If-None-Match: *` on a write that creates: 409 for everybody, but for the holder of the lease, who overwrites it.
+@pytest.mark.parametrize("name, status", [("Put Blob", 201), ("Put Block List", 201), ("Put Blob From URL", 201),
+                                          ("Copy Blob", 409), ("Copy Blob From URL", 409)])
+def test_a_write_that_creates_and_the_holder_of_the_lease(place, name, status):
+    place.make("block")
+    answer = place.blob(name, **{"If-None-Match": "*"})
+    assert (answer.status, answer.code) == (409, "BlobAlreadyExists")
+    place.lease(place.path, {})
+    answer = place.blob(name, **{"If-None-Match": "*", "x-ms-lease-id": HELD})
+    assert (answer.status, answer.code) == (status, "BlobAlreadyExists" if status == 409 else None)
+
+
 # -- leases
 
 @pytest.mark.parametrize("action", LEASES)
