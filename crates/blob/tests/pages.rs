@@ -218,6 +218,27 @@ fn a_long_download_is_never_torn() {
 }
 
 #[test]
+fn a_reader_may_jump_over_parts_and_holes_and_back() {
+    run(async {
+        let world = World::new().await;
+        many_parts(&world, 1_200).await;
+        world.clear("p", pages(200, 1_000)).await.unwrap();
+        let whole = world.get("p").await.unwrap();
+        let length = u64::try_from(whole.len()).unwrap();
+        let (_, mut reader) = world.open("p", None).await.unwrap();
+        let mut place = 0;
+        for step in 0..2_000 {
+            // Now forwards by a little, now anywhere.
+            place = if step % 5 == 0 { (place * 31 + 7_777) % length } else { (place + 700) % length };
+            let end = (place + 900).min(length);
+            let found = reader.collect(place..end).await.unwrap();
+            let expected = &whole[usize::try_from(place).unwrap()..usize::try_from(end).unwrap()];
+            assert!(found == expected, "{place}..{end} at step {step}");
+        }
+    });
+}
+
+#[test]
 fn a_download_leaves_nothing_behind() {
     run(async {
         let world = World::new().await;
