@@ -69,10 +69,17 @@ class Server:
         return f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};{endpoints}"
 
     def resident_mib(self):
+        return self.memory("VmRSS")
+
+    def peak_mib(self):
+        """The most memory that the process ever had, whenever that was."""
+        return self.memory("VmHWM")
+
+    def memory(self, name):
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(f"{name}:"):
                 return int(line.split()[1]) / 1024
-        raise RuntimeError("no VmRSS")
+        raise RuntimeError(f"no {name}")
 
     def kill(self):
         self.process.kill()

@@ -47,6 +47,24 @@ class Client:
         self.version = version
 
     def call(self, method, path, query=None, headers=None, body=b"", key=KEY, send_length=True):
+        with Connection(self.port, self.version) as connection:
+            return connection.call(method, path, query, headers, body, key, send_length)
+
+
+class Connection:
+    """The same, for many requests one after another."""
+
+    def __init__(self, port, version=VERSION):
+        self.version = version
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+    def call(self, method, path, query=None, headers=None, body=b"", key=KEY, send_length=True):
         query = query or {}
         body = body.encode() if isinstance(body, str) else body
         path = f"/{ACCOUNT}{path}"
@@ -54,21 +72,17 @@ class Client:
         if send_length and "Content-Length" not in headers:
             headers["Content-Length"] = str(len(body))
         headers["Authorization"] = sign(method, path, query, headers, key)[1]
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         url = path + ("?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote) if query else "")
-        connection.putrequest(method, url, skip_accept_encoding=True)
+        self.connection.putrequest(method, url, skip_accept_encoding=True)
         for name, text in headers.items():
-            connection.putheader(name, text)
-        connection.endheaders()
-        try:
-            connection.send(body)
-            answer = connection.getresponse()
-            answer.content = answer.read()
-            answer.text = answer.content.decode(errors="replace")
-            answer.code = answer.headers.get("x-ms-error-code")
-            return answer
-        finally:
-            connection.close()
+            self.connection.putheader(name, text)
+        self.connection.endheaders()
+        self.connection.send(body)
+        answer = self.connection.getresponse()
+        answer.content = answer.read()
+        answer.text = answer.content.decode(errors="replace")
+        answer.code = answer.headers.get("x-ms-error-code")
+        return answer
 
 
 def xml_of(answer):

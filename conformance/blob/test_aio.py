@@ -8,6 +8,8 @@ from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceModifiedError
 from azure.storage.blob.aio import BlobServiceClient
 
+from large import Sink, Source
+
 MIB = 1024 * 1024
 
 
@@ -34,6 +36,20 @@ def test_parallel_blocks(server):
         assert (len(committed), uncommitted) == (10, [])
         download = await blob.download_blob(max_concurrency=4)
         assert await download.readall() == data
+
+    run(server, scenario)
+
+
+def test_a_large_blob_in_parallel_blocks(server):
+    size = int(float(os.environ.get("LAZULI_PARALLEL_GIB", "1")) * 1024 * MIB)
+
+    async def scenario(_, container):
+        blob = container.get_blob_client("large")
+        await blob.upload_blob(Source(size), length=size, max_concurrency=8)
+        assert len((await blob.get_block_list("committed"))[0]) == -(-size // MIB)
+        sink = Sink()
+        assert await (await blob.download_blob(max_concurrency=8)).readinto(sink) == size
+        sink.check(size)
 
     run(server, scenario)
 

@@ -4,7 +4,7 @@ import datetime
 import uuid
 
 import pytest
-from azure.storage.blob import BlobLeaseClient, PublicAccess
+from azure.storage.blob import AccessPolicy, BlobLeaseClient, PublicAccess
 
 from expect import refused
 
@@ -65,6 +65,9 @@ def test_a_lease_blocks_only_delete(service):
     assert found.public_access == "blob"
     # Without the id: everything but the delete.
     client.set_container_metadata({"still": "open"})
+    policy = {"readers": AccessPolicy(permission="r")}
+    client.set_container_access_policy(policy, public_access=PublicAccess.BLOB)
+    assert [found.id for found in client.get_container_access_policy()["signed_identifiers"]] == ["readers"]
     blob = client.upload_blob("b", b"written")
     assert blob.download_blob().readall() == b"written"
     blob.delete_blob()
@@ -78,8 +81,13 @@ def test_a_lease_blocks_only_delete(service):
     with refused(412, "LeaseIdMismatchWithContainerOperation"):
         client.set_container_metadata({"a": "b"}, lease=other)
     with refused(412, "LeaseIdMismatchWithContainerOperation"):
+        client.get_container_access_policy(lease=other)
+    with refused(412, "LeaseIdMismatchWithContainerOperation"):
+        client.set_container_access_policy({}, lease=other)
+    with refused(412, "LeaseIdMismatchWithContainerOperation"):
         client.delete_container(lease=other)
     client.set_container_metadata({"a": "b"}, lease=lease)
+    client.set_container_access_policy({}, lease=lease)
     assert client.get_container_properties(lease=lease).metadata == {"a": "b"}
     client.delete_container(lease=lease)
 

@@ -1,5 +1,7 @@
 """Copies within the server through the official SDK, and what stands against them."""
 
+import base64
+import concurrent.futures
 import datetime
 import hashlib
 import os
@@ -10,6 +12,7 @@ from azure.storage.blob import BlobClient, BlobType, StandardBlobTier, generate_
 
 from expect import refused
 from lazuli import ACCOUNT, KEY
+from raw import Connection
 
 MIB = 1024 * 1024
 
@@ -117,6 +120,31 @@ def test_a_source_that_is_not_there(source, copy, container):
     with refused(404, "CannotVerifyCopySource"):
         copy.start_copy_from_url(f"{source.url}?snapshot=2020-01-01T00:00:00.0000000Z")
     assert not copy.exists()
+
+
+def test_a_source_in_no_container_is_not_taken_for_a_missing_destination(service, copy):
+    with refused(404, "CannotVerifyCopySource"):
+        copy.start_copy_from_url(service.get_blob_client("no-such-container", "b").url)
+
+
+def test_tags_of_the_source_come_also_when_its_bytes_are_checked(source, copy, raw):
+    md5 = base64.b64encode(hashlib.md5(b"block").digest()).decode()
+    headers = {"x-ms-copy-source": source.url, "x-ms-requires-sync": "true", "x-ms-source-content-md5": md5,
+               "x-ms-copy-source-tag-option": "COPY"}
+    path = f"/{copy.container_name}/{copy.blob_name}"
+    answer = raw.call("PUT", path, {}, {**headers, "x-ms-tags": "a=b"})
+    assert (answer.status, answer.code) == (400, "BothUserTagsAndSourceTagsCopyPresentException")
+    assert raw.call("PUT", path, {}, headers).status == 202
+    assert (content(copy), copy.get_blob_tags()) == (b"block", {"of": "source"})
+
+
+def test_tags_of_the_source_need_the_permission_to_read_them(source, copy):
+    expiry = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+    sas = generate_blob_sas(ACCOUNT, source.container_name, source.blob_name, account_key=KEY, permission="r",
+                            expiry=expiry)
+    copy.start_copy_from_url(f"{source.url}?{sas}", requires_sync=True)
+    with refused(403, "CannotVerifyCopySource"):
+        copy.start_copy_from_url(f"{source.url}?{sas}", requires_sync=True, tags="COPY")
 
 
 @pytest.mark.parametrize("requires_sync", [False, True])
@@ -230,6 +258,38 @@ def digits(container):
     blob.data = os.urandom(3000)
     blob.upload_blob(blob.data)
     return blob
+
+
+@pytest.mark.parametrize("kind", ["PageBlob", "AppendBlob", "Other"])
+def test_put_blob_from_url_makes_block_blobs_only(source, copy, raw, kind):
+    headers = {"x-ms-copy-source": source.url, "x-ms-blob-type": kind}
+    answer = raw.call("PUT", f"/{copy.container_name}/{copy.blob_name}", {}, headers)
+    assert (answer.status, answer.code) == (400, "InvalidHeaderValue")
+    assert not copy.exists()
+
+
+def test_put_blob_from_url_of_a_page_blob_in_very_many_parts(server, container, copy):
+    """More parts than are shared in one transaction: its bytes are copied instead."""
+    parts = 16_500
+    pages = container.get_blob_client("pages")
+    pages.create_page_blob(parts * 1024)
+    path = f"/{container.container_name}/pages"
+
+    def write(numbers):
+        with Connection(server.port) as connection:
+            for number in numbers:
+                start = number * 1024
+                headers = {"x-ms-page-write": "update", "x-ms-range": f"bytes={start}-{start + 511}"}
+                body = number.to_bytes(2, "big") * 256
+                assert connection.call("PUT", path, {"comp": "page"}, headers, body).status == 201
+
+    with concurrent.futures.ThreadPoolExecutor(16) as writers:
+        list(writers.map(write, [range(first, parts, 16) for first in range(16)]))
+    expected = b"".join(number.to_bytes(2, "big") * 256 + bytes(512) for number in range(parts))
+    for url in (pages.url, readable(pages)):
+        copy.upload_blob_from_url(url, overwrite=True)
+        found = copy.get_blob_properties()
+        assert (found.blob_type, content(copy)) == (BlobType.BLOCKBLOB, expected)
 
 
 def test_put_block_from_url(digits, copy):

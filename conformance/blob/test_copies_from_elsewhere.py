@@ -1,107 +1,22 @@
 """Copies from another web server: pending, aborted, failed, and gone on with after a crash."""
 
-import contextlib
 import hashlib
-import http.server
 import os
 import socket
-import threading
-import time
 
 import pytest
 from azure.storage.blob import BlobServiceClient
 
+from elsewhere import elsewhere, until
 from expect import refused
 from lazuli import Server
+from raw import Client
 
 PIECE = 8 * 1024 * 1024  # what a copy has fetched is kept in pieces of this size
 
 
 def content(blob):
     return blob.download_blob().readall()
-
-
-class Elsewhere(http.server.ThreadingHTTPServer):
-    """A web server with one file. Gives `free` bytes at once, and the rest when `go_on` is set."""
-
-    daemon_threads = True
-
-    def __init__(self, data, free=None):
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.data, self.etag = data, '"one"'
-        self.free = len(data) if free is None else free
-        self.go_on, self.asked = threading.Event(), []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}/file"
-
-    def handle_error(self, request, client_address):
-        pass  # a server that was killed does not say goodbye
-
-
-class Answer(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_HEAD(self):
-        self.answer(send_body=False)
-
-    def do_GET(self):
-        self.answer(send_body=True)
-
-    def answer(self, send_body):
-        site, span = self.server, self.headers.get("Range")
-        site.asked.append((self.command, span, self.headers.get("If-Match")))
-        if self.path != "/file" or self.headers.get("If-Match", site.etag) != site.etag:
-            self.send_response(404 if self.path != "/file" else 412)
-            self.send_header("Content-Length", "0")
-            return self.end_headers()
-        start, end = 0, len(site.data)
-        if span:
-            first, last = span.removeprefix("bytes=").split("-")
-            start, end = int(first), min(int(last) + 1 if last else end, end)
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(site.data)}")
-        else:
-            self.send_response(200)
-        self.send_header("Content-Length", str(end - start))
-        self.send_header("ETag", site.etag)
-        self.send_header("Content-Type", "text/elsewhere")
-        self.end_headers()
-        if not send_body:
-            return
-        with contextlib.suppress(OSError):
-            at_once = max(start, min(end, site.free))
-            self.wfile.write(site.data[start:at_once])
-            if at_once < end:
-                self.wfile.flush()
-                if not site.go_on.wait(60):
-                    self.close_connection = True
-                    return
-                self.wfile.write(site.data[at_once:end])
-
-
-@contextlib.contextmanager
-def elsewhere(*arguments):
-    site = Elsewhere(*arguments)
-    try:
-        yield site
-    finally:
-        site.go_on.set()
-        site.shutdown()
-        site.server_close()
-
-
-def until(condition, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
-    return found
 
 
 def ended(blob):
@@ -227,6 +142,20 @@ def test_from_url_operations_take_sources_elsewhere(open_server):
         page.create_page_blob(1024)
         page.upload_pages_from_url(site.url, 512, 512, 1024)
         assert content(page) == bytes(512) + data[1024:1536]
+
+
+def test_what_cannot_be_had_of_a_source_elsewhere_is_refused(open_server):
+    """A condition on tags, and the tags themselves: where there are none, neither is silently left out."""
+    client(open_server, "tags")
+    raw = Client(open_server.port)
+    with elsewhere(b"some bytes") as site:
+        copying = {"x-ms-copy-source": site.url, "x-ms-requires-sync": "true"}
+        answer = raw.call("PUT", "/copies/tags", {}, {**copying, "x-ms-source-if-tags": "a = 'b'"})
+        assert (answer.status, answer.code) == (400, "CannotVerifyCopySource")
+        answer = raw.call("PUT", "/copies/tags", {}, {**copying, "x-ms-copy-source-tag-option": "COPY"})
+        assert (answer.status, answer.code) == (400, "InvalidHeaderValue")
+        assert raw.call("HEAD", "/copies/tags").status == 404
+        assert raw.call("PUT", "/copies/tags", {}, copying).status == 202
 
 
 def test_by_default_no_source_is_taken_from_this_machine(container):

@@ -1,13 +1,17 @@
 """Listings: hierarchy, pages, everything that a line can say, and names that XML cannot carry."""
 
 import base64
+import concurrent.futures
 import hashlib
+import http.client
 import threading
+import urllib.parse
 
 import pytest
 from azure.storage.blob import BlobPrefix, ContentSettings
 
-from raw import xml_of
+from lazuli import ACCOUNT
+from raw import http_date, sign, xml_of
 
 
 def listed(raw, container, **query):
@@ -128,6 +132,52 @@ def test_a_page_neither_loses_nor_repeats_while_others_write(container):
         done.set()
         for writer in writers:
             writer.join()
+
+
+@pytest.mark.parametrize("version", ["2021-12-02", "2012-02-12"])
+def test_listings_name_the_endpoint_that_was_asked(server, container, version):
+    """Where the account stands in the host, it does not stand in the path."""
+    container.upload_blob("b", b"x", tags={"k": "v"})
+    name, host = container.container_name, f"{ACCOUNT}.blob.localhost:{server.port}"
+
+    def asked(path, query):
+        headers = {"x-ms-version": version, "x-ms-date": http_date()}
+        headers["Authorization"] = sign("GET", path, query, headers)[1]
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.request("GET", f"{path}?{urllib.parse.urlencode(query)}", headers={**headers, "Host": host})
+        answer = connection.getresponse()
+        answer.content = answer.read()
+        assert answer.status == 200, answer.content
+        connection.close()
+        return xml_of(answer)
+
+    containers = asked("/", {"comp": "list", "prefix": name})
+    blobs = asked(f"/{name}", {"restype": "container", "comp": "list"})
+    if version == "2012-02-12":
+        assert containers.get("AccountName") == f"http://{host}/"
+        assert containers.find("Containers/Container/Url").text == f"http://{host}/{name}"
+        assert blobs.get("ContainerName") == f"http://{host}/{name}"
+        assert blobs.find("Blobs/Blob/Url").text == f"http://{host}/{name}/b"
+    else:
+        found = asked("/", {"comp": "blobs", "where": "k='v'"})
+        assert {page.get("ServiceEndpoint") for page in (containers, blobs, found)} == {f"http://{host}/"}
+        assert blobs.get("ContainerName") == name
+
+
+def test_a_page_ends_by_its_bytes(container, raw):
+    """5,000 blobs of 8 KiB of metadata would be an answer of 40 MB."""
+    metadata = {"m": "v" * 8000}
+    blob = container.upload_blob("a", b"x", metadata=metadata)
+    with concurrent.futures.ThreadPoolExecutor(16) as clients:
+        snapshots = set(clients.map(lambda _: blob.create_snapshot()["snapshot"], range(600)))
+    assert len(snapshots) == 600
+    first = listed(raw, container, include="snapshots,metadata")
+    assert first.find("NextMarker").text and len(first.findall("Blobs/Blob")) < 601
+    found = list(container.list_blobs(include=["snapshots", "metadata"]))
+    assert {item.snapshot for item in found} == snapshots | {None} and len(found) == 601
+    assert all(item.metadata == metadata for item in found)
+    assert len(listed(raw, container, include="snapshots").findall("Blobs/Blob")) == 601
+    blob.delete_blob(delete_snapshots="include")
 
 
 def test_containers_in_pages(service, raw):

@@ -1,8 +1,12 @@
 """Tags: set, read, counted, found; and conditions on them."""
 
+import datetime
+
 import pytest
+from azure.storage.blob import BlobClient, ContainerClient, PublicAccess, generate_blob_sas, generate_container_sas
 
 from expect import refused
+from lazuli import ACCOUNT, KEY
 from raw import xml_of
 
 TAGS = {"project": "lazuli", "stage": "test 1", "empty": ""}
@@ -77,6 +81,38 @@ def test_if_tags(container):
     assert blob.download_blob(if_tags_match_condition="state > 'a' AND (state < 'd' OR x = 'y')").readall() == b"second"
     with refused(400, "InvalidHeaderValue"):
         blob.download_blob(if_tags_match_condition="state =")
+
+
+def test_a_condition_on_tags_needs_the_permission_to_read_them(service):
+    """Who may only read the content must not learn the tags by asking until it guesses them."""
+    container = service.create_container("public-tags", public_access=PublicAccess.BLOB)
+    blob = container.upload_blob("b", b"content", tags={"secret": "yes"})
+    expiry = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+
+    def signed(permission):
+        sas = generate_blob_sas(ACCOUNT, "public-tags", "b", account_key=KEY, permission=permission, expiry=expiry)
+        return BlobClient.from_blob_url(f"{blob.url}?{sas}", retry_total=0)
+
+    met, unmet = "secret = 'yes'", "secret = 'no'"
+    for guess in (met, unmet):
+        with refused(403, "AuthorizationPermissionMismatch"):
+            signed("r").download_blob(if_tags_match_condition=guess)
+        with refused(401):
+            BlobClient.from_blob_url(blob.url, retry_total=0).download_blob(if_tags_match_condition=guess)
+    assert signed("rt").download_blob(if_tags_match_condition=met).readall() == b"content"
+    with refused(412, "ConditionNotMet"):
+        signed("rt").download_blob(if_tags_match_condition=unmet)
+    assert BlobClient.from_blob_url(blob.url, retry_total=0).download_blob().readall() == b"content"
+
+    def lister(permission):
+        sas = generate_container_sas(ACCOUNT, "public-tags", account_key=KEY, permission=permission, expiry=expiry)
+        return ContainerClient.from_container_url(f"{container.url}?{sas}", retry_total=0)
+
+    assert [found.name for found in lister("l").list_blobs()] == ["b"]
+    with refused(403, "AuthorizationPermissionMismatch"):
+        list(lister("l").list_blobs(include=["tags"]))
+    assert [found.tags for found in lister("lt").list_blobs(include=["tags"])] == [{"secret": "yes"}]
+    container.delete_container()
 
 
 def test_conditions_of_their_own(container, raw):

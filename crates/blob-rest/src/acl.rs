@@ -5,7 +5,7 @@ use blob::{
     PublicAccess,
     acl::{self, GetContainerAcl, SetContainerAcl},
 };
-use http::{StatusCode, header};
+use http::StatusCode;
 use rest::{Caller, Request, Response, ServiceError, delegation_key, signed_identifiers};
 use store::Scope;
 use types::ErrorCode;
@@ -48,14 +48,10 @@ pub(crate) async fn set(
     let asked = GetContainerAcl { account: caller.unit(), name: name.clone(), lease_id };
     caller.authorize(&service.store.snapshot(), asked).await?;
     let document = request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?;
-    let now = service.store.now();
     let operation = SetContainerAcl {
         account: caller.unit(),
         name,
-        version: caller.version,
-        lease_id,
-        if_modified_since: conditions::date(&request.headers, &header::IF_MODIFIED_SINCE, now)?,
-        if_unmodified_since: conditions::date(&request.headers, &header::IF_UNMODIFIED_SINCE, now)?,
+        preconditions: conditions::of_container(caller, &request.headers, service.store.now())?,
         acl: Acl { public_access, policies: signed_identifiers::parse(&document)? },
     };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;

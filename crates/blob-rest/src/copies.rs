@@ -3,6 +3,7 @@
 use blob::{
     CopyStatus,
     copy::{self, AbortCopy, Copied, CopyBlob, CopyMode},
+    errors::BlobError,
     object::BlobKind,
 };
 use http::{HeaderName, StatusCode};
@@ -17,12 +18,13 @@ use types::limits;
 use crate::{
     BlobService, answers, conditions, errors, from_url,
     header_names::{
-        COPY_ACTION, COPY_ID, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, COPY_STATUS, SEAL_BLOB,
+        BLOB_TYPE, COPY_ACTION, COPY_ID, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, COPY_STATUS, SEAL_BLOB,
         SOURCE_CONTENT_MD5,
     },
     metadata, names, put_blob,
-    sources::{Named, Source},
+    sources::{self, Named, Source},
     tags, tier,
+    upload::no_body,
 };
 
 /// Copy Blob: a source here is there at once, one elsewhere comes in the background.
@@ -34,7 +36,10 @@ pub(crate) async fn copy_blob(
     let source = Named::of(service, request)?;
     let wanted = destination(service, caller, request, &source, CopyMode::CopyBlob)?;
     let copied = match &source.place {
-        Source::Here { target, secure } => here(service, caller, request, wanted, &source, (target, *secure)).await?,
+        Source::Here { target, secure } => {
+            let copied = here(service, caller, request, wanted, &source, (target, *secure)).await?;
+            copied.ok_or_else(ServiceError::internal)? // it is pending instead
+        }
         Source::Elsewhere => {
             let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
             let fetched = source.fetch(service, request, true, None).await?;
@@ -73,6 +78,12 @@ pub(crate) async fn put_blob_from_url(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
+    no_body(request)?;
+    match headers::required(&request.headers, &BLOB_TYPE)? {
+        "BlockBlob" => {}
+        // Nothing makes another kind of blob at once, and a block blob is not what was asked for.
+        other => return Err(ServiceError::invalid_header(BLOB_TYPE.as_str(), other)),
+    }
     let source = Named::of(service, request)?;
     let copied = at_once(service, caller, request, &source, CopyMode::PutBlobFromUrl).await?;
     let response = answers::written(Response::new(StatusCode::CREATED), caller.version, copied.written);
@@ -98,37 +109,51 @@ async fn at_once(
     match &source.place {
         // What the client says about the bytes can only be checked by reading them.
         Source::Here { target, secure } if declared.is_none() => {
-            here(service, caller, request, wanted, source, (target, *secure)).await
+            match here(service, caller, request, wanted.clone(), source, (target, *secure)).await? {
+                Some(copied) => Ok(copied),
+                None => by_bytes(service, caller, request, wanted, source, None).await,
+            }
         }
-        place => {
-            let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
-            let rows = service.store.snapshot();
-            let early = copy::begin(&rows, &operation, BlobKind::Block, service.store.now()).await;
-            early.map_err(errors::of)?;
-            drop(rows);
-            let limit = match mode {
-                CopyMode::CopyBlobFromUrl => limits::COPY_BLOB_FROM_URL_MAX_BYTES,
-                _ => limits::PUT_BLOB_MAX_BYTES,
-            };
-            let brought = match place {
-                Source::Here { target, secure } => {
-                    let read = source.read(service, caller, request, (target, *secure)).await?;
-                    from_url::bring_local(service, &read, None, limit, true).await?
-                }
-                Source::Elsewhere => from_url::bring_foreign(service, request, source, None, limit, true).await?,
-            };
-            Declared { md5: declared, crc64: None }.verify(&brought.found)?;
-            let (operation, brought) = (&operation, &brought);
-            let latch = operation.address.latch();
-            let done = service.store.transact(scope(caller, &latch), |txn| async move {
-                copy::put_fetched(&txn, operation, &brought.source, &brought.body, brought.found.md5).await
-            });
-            done.await.map_err(errors::of)
-        }
+        _ => by_bytes(service, caller, request, wanted, source, declared).await,
     }
 }
 
-/// Copies a blob of this server.
+/// Copies the bytes of a source, from here or elsewhere, into one chunk.
+async fn by_bytes(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+    wanted: CopyBlob<'_>,
+    source: &Named<'_>,
+    declared: Option<[u8; 16]>,
+) -> Result<Copied, ServiceError> {
+    let mode = wanted.mode;
+    let refused = |error| errors::of_destination(mode, error);
+    let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
+    let rows = service.store.snapshot();
+    copy::begin(&rows, &operation, BlobKind::Block, service.store.now()).await.map_err(refused)?;
+    drop(rows);
+    let limit = match mode {
+        CopyMode::CopyBlobFromUrl => limits::COPY_BLOB_FROM_URL_MAX_BYTES,
+        CopyMode::CopyBlob | CopyMode::PutBlobFromUrl => limits::PUT_BLOB_MAX_BYTES,
+    };
+    let brought = match &source.place {
+        Source::Here { target, secure } => {
+            let read = source.read(service, caller, request, (target, *secure)).await?;
+            from_url::bring_local(service, &read, None, limit, true).await?
+        }
+        Source::Elsewhere => from_url::bring_foreign(service, request, source, None, limit, true).await?,
+    };
+    Declared { md5: declared, crc64: None }.verify(&brought.found)?;
+    let (operation, brought) = (&operation, &brought);
+    let latch = operation.address.latch();
+    let done = service.store.transact(scope(caller, &latch), |txn| async move {
+        copy::put_fetched(&txn, operation, &brought.source, &brought.body, brought.found.md5).await
+    });
+    done.await.map_err(refused)
+}
+
+/// Copies a blob of this server by sharing its bytes. Nothing when it has too many parts for that.
 async fn here(
     service: &BlobService,
     caller: &Caller,
@@ -136,13 +161,18 @@ async fn here(
     wanted: CopyBlob<'_>,
     source: &Named<'_>,
     target: (&rest::Target, bool),
-) -> Result<Copied, ServiceError> {
+) -> Result<Option<Copied>, ServiceError> {
+    let mode = wanted.mode;
     let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
     let read = &source.read(service, caller, request, target).await?;
     let latch = operation.address.latch();
     let done =
         service.store.transact(scope(caller, &latch), |txn| async move { copy::copy(&txn, operation, read).await });
-    done.await.map_err(errors::of)
+    match done.await {
+        Ok(copied) => Ok(Some(copied)),
+        Err(BlobError::TooManyParts) => Ok(None),
+        Err(error) => Err(errors::of_destination(mode, error)),
+    }
 }
 
 fn scope<'a>(caller: &Caller, latch: &'a [u8]) -> Scope<'a> {
@@ -163,12 +193,12 @@ fn destination<'a>(
         Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
         Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
     };
-    let copy_tags = match headers::text(sent, &COPY_SOURCE_TAG_OPTION)? {
-        None => false,
-        Some(text) if text.eq_ignore_ascii_case("COPY") => true,
-        Some(text) if text.eq_ignore_ascii_case("REPLACE") => false,
-        Some(text) => return Err(ServiceError::invalid_header(COPY_SOURCE_TAG_OPTION.as_str(), text)),
-    };
+    let copy_tags = sources::copies_tags(sent)?;
+    if copy_tags && matches!(source.place, Source::Elsewhere) {
+        // They would have to be asked for on their own; a copy without them is not what was wanted.
+        return Err(ServiceError::invalid_header(COPY_SOURCE_TAG_OPTION.as_str(), "COPY")
+            .with_detail("Reason", "the tags of a source elsewhere cannot be copied"));
+    }
     let metadata = metadata::from_headers(sent)?;
     // Only Put Blob From URL takes HTTP properties of its own.
     let of_source = flag(&COPY_SOURCE_BLOB_PROPERTIES, true)?;

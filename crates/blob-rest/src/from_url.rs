@@ -118,6 +118,7 @@ pub(crate) async fn bring_local(
             length: end - start,
             headers: HttpHeaders { content_md5: None, ..properties.headers },
             metadata: properties.metadata,
+            tags: properties.tags,
         };
         return Ok(Brought { body, found: found_sums, source });
     }

@@ -5,13 +5,13 @@
 
 use access::{Authorized, need::Service};
 use blob::{
-    HttpHeaders, Metadata,
+    HttpHeaders, Metadata, Tags,
     copy::{ForeignSource, SourceBlob},
     object::{Address, BlobKind},
 };
 use http::{HeaderName, StatusCode, header};
 use rest::{
-    Caller, RawTarget, Request, ServiceError, Target, checksum, headers,
+    Caller, Headers, RawTarget, Request, ServiceError, Target, checksum, headers,
     outgoing::{Fetch, FetchError, Fetched},
 };
 use types::{
@@ -22,12 +22,14 @@ use types::{
 use crate::{
     BlobService, conditions,
     header_names::{
-        COPY_SOURCE, COPY_SOURCE_AUTHORIZATION, SOURCE_IF_MATCH, SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_NONE_MATCH,
-        SOURCE_IF_UNMODIFIED_SINCE, SOURCE_RANGE,
+        COPY_SOURCE, COPY_SOURCE_AUTHORIZATION, COPY_SOURCE_TAG_OPTION, IF_TAGS, SOURCE_IF_MATCH,
+        SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_NONE_MATCH, SOURCE_IF_TAGS, SOURCE_IF_UNMODIFIED_SINCE, SOURCE_RANGE,
     },
     names,
 };
 
+/// The version in which another storage service is asked.
+const SOURCE_VERSION: &str = "2021-12-02";
 /// Longest source that is taken, as documented.
 const URL_MAX_BYTES: usize = 2 * 1024;
 
@@ -112,6 +114,7 @@ impl<'a> Named<'a> {
             snapshot: names::snapshot(&target.query)?,
             conditions: conditions::of_source(&request.headers, now)?,
             if_tags: conditions::source_if_tags(&request.headers)?,
+            tags: copies_tags(&request.headers)?,
         };
         let authorized = reader.authorize(&service.store.snapshot(), source).await;
         authorized.map_err(|error| unverified(error.status, &error.message))
@@ -131,20 +134,30 @@ impl<'a> Named<'a> {
             (SOURCE_IF_NONE_MATCH, header::IF_NONE_MATCH),
             (SOURCE_IF_MODIFIED_SINCE, header::IF_MODIFIED_SINCE),
             (SOURCE_IF_UNMODIFIED_SINCE, header::IF_UNMODIFIED_SINCE),
+            (SOURCE_IF_TAGS, IF_TAGS),
+            (COPY_SOURCE_AUTHORIZATION, header::AUTHORIZATION),
         ];
         for (ours, theirs) in translated {
             if let Some(value) = headers::text(&request.headers, &ours)? {
                 sent.push((theirs, value.to_owned()));
             }
         }
-        if let Some(value) = headers::text(&request.headers, &COPY_SOURCE_AUTHORIZATION)? {
-            sent.push((header::AUTHORIZATION, value.to_owned()));
+        // Tags and tokens mean something to another storage service only, and only in a version that knows them.
+        let of_storage = [&SOURCE_IF_TAGS, &COPY_SOURCE_AUTHORIZATION];
+        if of_storage.iter().any(|name| request.headers.contains_key(*name)) {
+            sent.push((headers::X_MS_VERSION, SOURCE_VERSION.to_owned()));
         }
         if let Some((start, end)) = range {
             sent.push((header::RANGE, format!("bytes={start}-{}", end.saturating_sub(1))));
         }
         let fetch = Fetch { head, url: self.url.to_owned(), headers: sent };
         let fetched = service.copies.outgoing.fetch(fetch).await.map_err(|error| unfetched(&error))?;
+        if fetched.status.is_success()
+            && request.headers.contains_key(SOURCE_IF_TAGS)
+            && fetched.text("x-ms-blob-type").is_none()
+        {
+            return Err(unverified(StatusCode::BAD_REQUEST, "The source is no blob, so it has no tags."));
+        }
         match fetched.status {
             StatusCode::OK if range.is_none_or(|(start, _)| start == 0) => Ok(fetched),
             StatusCode::PARTIAL_CONTENT if range.is_some() => Ok(fetched),
@@ -194,7 +207,18 @@ impl<'a> Named<'a> {
                 content_md5: md5,
             },
             metadata,
+            tags: Tags::new(),
         })
+    }
+}
+
+/// Whether `x-ms-copy-source-tag-option` asks for the tags of the source.
+pub(crate) fn copies_tags(sent: &Headers) -> Result<bool, ServiceError> {
+    match headers::text(sent, &COPY_SOURCE_TAG_OPTION)? {
+        None => Ok(false),
+        Some(text) if text.eq_ignore_ascii_case("COPY") => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("REPLACE") => Ok(false),
+        Some(text) => Err(ServiceError::invalid_header(COPY_SOURCE_TAG_OPTION.as_str(), text)),
     }
 }
 

@@ -6,15 +6,14 @@ use access::{
     need::Need,
 };
 use concurrency::{
-    conditions::{Conditions, Resource, WriteRule},
-    gate::{Guarded, Guards},
+    conditions::WriteRule,
     lease::{Leasable, LeaseId, LeaseUse},
 };
 use store::{Read, Txn};
-use types::{ETag, ServiceVersion, Timestamp, UnitId, names::ContainerName};
+use types::{Timestamp, UnitId, names::ContainerName};
 
 use crate::{
-    container::{ContainerProperties, find, holder},
+    container::{ContainerPreconditions, ContainerProperties, find, holder},
     errors::{About, BlobError},
     keys, permissions,
 };
@@ -54,24 +53,18 @@ pub async fn get(
 
 /// Set Container ACL.
 #[derive(Clone, Debug)]
-pub struct SetContainerAcl {
+pub struct SetContainerAcl<'a> {
     /// The account.
     pub account: UnitId,
     /// The name.
     pub name: ContainerName,
-    /// The service version.
-    pub version: ServiceVersion,
-    /// The lease id that was sent.
-    pub lease_id: Option<LeaseId>,
-    /// If-Modified-Since
-    pub if_modified_since: Option<Timestamp>,
-    /// If-Unmodified-Since
-    pub if_unmodified_since: Option<Timestamp>,
+    /// What it is decided by; of conditions dates only.
+    pub preconditions: ContainerPreconditions<'a>,
     /// The new list; it replaces the old one.
     pub acl: Acl,
 }
 
-impl Operation for SetContainerAcl {
+impl Operation for SetContainerAcl<'_> {
     fn need(&self) -> Need<'_> {
         permissions::container(self.account, &self.name, permissions::CONTAINER_ACL)
     }
@@ -82,22 +75,12 @@ impl Operation for SetContainerAcl {
 ///
 /// # Errors
 /// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn set(txn: &Txn, request: &Authorized<SetContainerAcl>) -> Result<ContainerProperties, BlobError> {
+pub async fn set(txn: &Txn, request: &Authorized<SetContainerAcl<'_>>) -> Result<ContainerProperties, BlobError> {
     request.confirm(txn).await?;
     let mut container = find(txn, request.account, &request.name).await?;
-    let conditions = Conditions {
-        if_modified_since: request.if_modified_since,
-        if_unmodified_since: request.if_unmodified_since,
-        ..Conditions::default()
-    };
-    let guards = Guards { version: request.version, lease_id: request.lease_id, conditions };
-    let resource = Resource::Present { etag: container.etag, last_modified: container.last_modified };
-    let target = Guarded { kind: Leasable::Container, resource, lease: container.lease };
-    container.lease = guards
-        .admit_write(WriteRule::DATES_ONLY, LeaseUse::Write, target, txn.now())
-        .map_err(|refusal| BlobError::write(About::Container, refusal))?;
-    container.etag = ETag::next(Some(container.etag), txn.now(), txn.fresh_id());
-    container.last_modified = txn.now();
+    let rule = WriteRule::DATES_ONLY;
+    container.lease = request.preconditions.admit(rule, LeaseUse::Write, &container, txn.now())?;
+    container.touch(txn);
     acl::write(txn, holder(request.account, request.name.as_str()), &request.acl)?;
     txn.put(keys::container(request.account, &request.name), container.encode()?);
     Ok(ContainerProperties::of(container, request.acl.public_access, txn.now()))

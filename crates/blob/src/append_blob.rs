@@ -34,7 +34,8 @@ pub struct CreateAppendBlob<'a> {
 
 impl Operation for CreateAppendBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty()))
+        self.address
+            .need(self.preconditions.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty())))
     }
 }
 
@@ -67,7 +68,7 @@ pub struct AppendBlock<'a> {
 
 impl Operation for AppendBlock<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::APPEND_BLOCK)
+        self.address.need(self.preconditions.need(permissions::APPEND_BLOCK))
     }
 }
 
@@ -178,7 +179,7 @@ pub struct SealBlob<'a> {
 
 impl Operation for SealBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::SEAL_BLOB)
+        self.address.need(self.preconditions.need(permissions::SEAL_BLOB))
     }
 }
 

@@ -50,7 +50,8 @@ pub struct PutBlob<'a> {
 
 impl Operation for PutBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty()))
+        self.address
+            .need(self.preconditions.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty())))
     }
 }
 

@@ -57,7 +57,8 @@ pub struct PutBlockList<'a> {
 
 impl Operation for PutBlockList<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty()))
+        self.address
+            .need(self.preconditions.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty())))
     }
 }
 

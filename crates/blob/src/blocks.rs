@@ -230,7 +230,8 @@ pub struct GetBlockList<'a> {
 
 impl Operation for GetBlockList<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::READ_BLOB)
+        let rule = permissions::with_tags(permissions::READ_BLOB, self.if_tags.is_some());
+        self.address.need_part(self.snapshot.as_ref(), rule)
     }
 }
 

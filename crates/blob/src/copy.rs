@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use access::{Authorized, Operation, need::Need};
 use concurrency::{
-    conditions::{Conditions, Resource},
+    conditions::{Conditions, Resource, SourceRefusal},
     lease::{Lease, LeaseUse},
     tag_condition::TagExpression,
 };
@@ -55,11 +55,14 @@ pub struct SourceBlob<'a> {
     pub conditions: Conditions<'a>,
     /// `x-ms-source-if-tags`
     pub if_tags: Option<TagExpression<'a>>,
+    /// Its tags are wanted too.
+    pub tags: bool,
 }
 
 impl Operation for SourceBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::READ_BLOB)
+        let rule = permissions::with_tags(permissions::READ_BLOB, self.tags || self.if_tags.is_some());
+        self.address.need_part(self.snapshot.as_ref(), rule)
     }
 }
 
@@ -90,7 +93,12 @@ async fn admitted_source(
     request: &SourceBlob<'_>,
     now: Timestamp,
 ) -> Result<(bytes::Bytes, types::UnitId, Blob), BlobError> {
-    let (row, container, blob) = find_part(rows, &request.address, request.snapshot.as_ref(), now).await?;
+    let found = find_part(rows, &request.address, request.snapshot.as_ref(), now).await;
+    // The container that does not exist is that of the source, which the client must be able to tell.
+    let (row, container, blob) = found.map_err(|error| match error {
+        BlobError::ContainerNotFound => BlobError::Source(SourceRefusal::NotFound),
+        other => other,
+    })?;
     let blob = blob.filter(|blob| blob.exists(now));
     let seen = blob.as_ref().map_or(Resource::Absent, resource);
     request.conditions.check_source(seen).map_err(BlobError::Source)?;
@@ -173,7 +181,8 @@ pub struct CopyBlob<'a> {
 
 impl Operation for CopyBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::with_tags(permissions::PUT_BLOB, !self.tags.is_empty()))
+        let tags = !self.tags.is_empty() || self.copy_tags;
+        self.address.need(self.preconditions.need(permissions::with_tags(permissions::PUT_BLOB, tags)))
     }
 }
 
@@ -248,7 +257,7 @@ fn admit(
 /// background goes on with it (Copy Blob only).
 ///
 /// # Errors
-/// The source does not exist or is archived, a condition or lease of either stands against it, or the store failed.
+/// [`BlobError::TooManyParts`] when it would be pending and must not; the source does not exist or is archived, a condition or lease of either stands against it, or the store failed.
 pub async fn copy(
     txn: &Txn,
     request: &Authorized<CopyBlob<'_>>,
@@ -290,7 +299,7 @@ pub async fn copy(
     }
     if !shared {
         if request.mode != CopyMode::CopyBlob {
-            return Err(StoreError::TooLarge { what: "the parts of a map", actual: AT_ONCE + 1, limit: AT_ONCE }.into());
+            return Err(BlobError::TooManyParts);
         }
         // Copied onto itself, the blob lets go of a content that the copy needs.
         if let Some(old) = &mut old

@@ -78,6 +78,9 @@ pub enum BlobError {
         /// What is allowed.
         limit: u64,
     },
+    /// The source is a map of more parts than one transaction shares: its bytes have to be copied.
+    #[error("the source has more parts than are shared at once")]
+    TooManyParts,
     /// An append position or maximum size condition is not met (412).
     #[error("{0}")]
     Append(AppendRefusal),

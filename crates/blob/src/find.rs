@@ -14,7 +14,7 @@ use crate::{
     container,
     errors::BlobError,
     keys,
-    list::Page,
+    list::{PAGE_BYTES, Page, bytes_of},
     permissions,
     records::{Blob, Tags, UnitRecord},
 };
@@ -77,9 +77,9 @@ pub async fn blobs(
     let mut containers: HashMap<UnitId, Option<String>> = HashMap::new();
     let mut items = Vec::new();
     let mut scan = rows.scan(range, Direction::Ascending);
-    let (mut seen, mut last) = (0, None);
+    let (mut seen, mut bytes, mut last) = (0, 0, None);
     while let Some(row) = scan.next().await? {
-        if items.len() >= request.limit || seen >= EXAMINED {
+        if items.len() >= request.limit || seen >= EXAMINED || bytes >= PAGE_BYTES {
             return Ok(Page { items, next: last });
         }
         seen += 1;
@@ -97,6 +97,7 @@ pub async fn blobs(
         let blob = Blob::decode(&row)?;
         if blob.exists(now) && request.expression.holds(Some(container), |tag| blob.tag(tag)) {
             let tags = named(&request.expression, &blob);
+            bytes += container.len() + key.blob.len() + bytes_of(&tags);
             items.push(TaggedBlob { container: container.clone(), name: key.blob, tags });
         }
     }

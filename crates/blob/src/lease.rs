@@ -31,10 +31,11 @@ pub struct LeaseBlob<'a> {
 
 impl Operation for LeaseBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(match self.operation {
+        let rule = match self.operation {
             LeaseOperation::Break { .. } => permissions::BREAK_BLOB_LEASE,
             _ => permissions::LEASE_BLOB,
-        })
+        };
+        self.address.need(permissions::with_tags(rule, self.if_tags.is_some()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Listings: one page of containers or blobs, from one snapshot, at a cost that does not depend on how many there are.
 //!
-//! A page looks at a bounded number of rows. When most of them are not to be shown it ends early, with fewer items and a
-//! place to go on from.
+//! A page looks at a bounded number of rows, and holds a bounded number of bytes. When most rows are not to be shown, or
+//! blobs have much metadata, it ends early, with fewer items and a place to go on from.
 
 use access::{Authorized, Operation, acl, need::Need};
 use store::{Direction, Read, key::KeyRange};
@@ -19,6 +19,8 @@ use crate::{
 
 /// Rows that a page looks at beyond those it shows.
 const PASSED_OVER: usize = 10_000;
+/// Bytes of names, metadata, tags and the like after which a page ends before it has as many items as it may.
+pub(crate) const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// List Containers.
 #[derive(Clone, Debug)]
@@ -48,6 +50,38 @@ pub struct Page<T, Next = String> {
     pub next: Option<Next>,
 }
 
+/// A page that is being filled.
+struct Filling<T> {
+    items: Vec<T>,
+    bytes: usize,
+    limit: usize,
+}
+
+impl<T> Filling<T> {
+    const fn new(limit: usize) -> Self {
+        Self { items: Vec::new(), bytes: 0, limit }
+    }
+
+    /// One item there always is, however large.
+    const fn is_full(&self) -> bool {
+        self.items.len() >= self.limit || self.bytes >= PAGE_BYTES
+    }
+
+    fn push(&mut self, item: T, bytes: usize) {
+        self.items.push(item);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn ending<Next>(self, next: Option<Next>) -> Page<T, Next> {
+        Page { items: self.items, next }
+    }
+}
+
+/// The bytes of pairs of text.
+pub(crate) fn bytes_of(pairs: &[(String, String)]) -> usize {
+    pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
+}
+
 /// Lists containers.
 ///
 /// # Errors
@@ -61,18 +95,19 @@ pub async fn containers(
     if let Some(marker) = &request.marker {
         go_on_from(&mut range, keys::container_marker(request.account, marker));
     }
-    let mut items = Vec::new();
+    let mut page = Filling::new(request.limit);
     let mut scan = rows.scan(range, Direction::Ascending);
     while let Some(row) = scan.next().await? {
         let (_, name) = keys::parse_container(&row.key)?;
-        if items.len() == request.limit {
-            return Ok(Page { items, next: Some(name) });
+        if page.is_full() {
+            return Ok(page.ending(Some(name)));
         }
         let acl = acl::read(rows, container::holder(request.account, &name)).await?;
         let properties = ContainerProperties::of(Container::decode(&row.value)?, acl.public_access, now);
-        items.push((name, properties));
+        let bytes = name.len() + bytes_of(&properties.metadata);
+        page.push((name, properties), bytes);
     }
-    Ok(Page { items, next: None })
+    Ok(page.ending(None))
 }
 
 /// Where a listing of blobs goes on.
@@ -113,6 +148,10 @@ pub struct ListBlobs {
     pub snapshots: bool,
     /// Show blobs of uncommitted blocks.
     pub uncommitted: bool,
+    /// Show metadata.
+    pub metadata: bool,
+    /// Show tags, which needs the permission to read them.
+    pub tags: bool,
 }
 
 impl ListBlobs {
@@ -129,6 +168,8 @@ impl ListBlobs {
             limit,
             snapshots: false,
             uncommitted: false,
+            metadata: false,
+            tags: false,
         }
     }
 
@@ -142,7 +183,8 @@ impl ListBlobs {
 
 impl Operation for ListBlobs {
     fn need(&self) -> Need<'_> {
-        permissions::container(self.account, &self.container, permissions::LIST_BLOBS)
+        let rule = permissions::with_tags(permissions::LIST_BLOBS, self.tags);
+        permissions::container(self.account, &self.container, rule)
     }
 }
 
@@ -169,13 +211,13 @@ pub async fn blobs(
     for start in request.start_from.iter().chain(request.marker.iter().map(|marker| &marker.name)) {
         go_on_from(&mut range, keys::blob(container, start));
     }
-    let mut items = Vec::new();
+    let mut page = Filling::new(request.limit);
     let mut passed_over = 0;
     let mut scan = rows.scan(range.clone(), Direction::Ascending);
     while let Some(row) = scan.next().await? {
         let (_, name) = keys::parse_blob(&row.key)?;
-        if items.len() >= request.limit || passed_over >= PASSED_OVER {
-            return Ok(Page { items, next: Some(Marker::name(name)) });
+        if page.is_full() || passed_over >= PASSED_OVER {
+            return Ok(page.ending(Some(Marker::name(name))));
         }
         let blob = Blob::decode(&row.value)?;
         if blob.is_expired(now) || (blob.extra().uncommitted && !request.uncommitted) {
@@ -185,7 +227,8 @@ pub async fn blobs(
         if let Some(group) = request.group_of(&name) {
             // Everything below the group is passed at once: its size does not matter.
             let behind = keys::behind_prefix(container, &group);
-            items.push(Listed::Prefix(group));
+            let bytes = group.len();
+            page.push(Listed::Prefix(group), bytes);
             let Some(behind) = behind else { break };
             range.start = behind;
             scan = rows.scan(range.clone(), Direction::Ascending);
@@ -194,14 +237,36 @@ pub async fn blobs(
         if request.snapshots && blob.extra().snapshots > 0 {
             let from = request.marker.as_ref().filter(|marker| marker.name == name);
             let from = from.and_then(|marker| marker.snapshot).unwrap_or(Timestamp::EPOCH);
-            let next = snapshots(rows, (container, &name), &blob, from, request.limit, &mut items, now).await?;
+            let next = snapshots(rows, (container, &name), &blob, from, request, &mut page, now).await?;
             if let Some(next) = next {
-                return Ok(Page { items, next: Some(Marker { name, snapshot: Some(next) }) });
+                return Ok(page.ending(Some(Marker { name, snapshot: Some(next) })));
             }
         }
-        items.push(Listed::Blob(name, Box::new(BlobProperties::of(blob, None, now))));
+        page.push_blob(name, BlobProperties::of(blob, None, now), request.metadata);
     }
-    Ok(Page { items, next: None })
+    Ok(page.ending(None))
+}
+
+impl Filling<Listed> {
+    fn push_blob(&mut self, name: String, mut properties: BlobProperties, metadata: bool) {
+        if !metadata {
+            properties.metadata.clear();
+        }
+        let headers = &properties.headers;
+        let texts = [
+            &headers.content_type,
+            &headers.content_encoding,
+            &headers.content_language,
+            &headers.content_disposition,
+            &headers.cache_control,
+        ];
+        let bytes = name.len()
+            + bytes_of(&properties.metadata)
+            + bytes_of(&properties.tags)
+            + texts.into_iter().flatten().map(String::len).sum::<usize>()
+            + properties.copy.as_ref().map_or(0, |copy| copy.source.len());
+        self.push(Listed::Blob(name, Box::new(properties)), bytes);
+    }
 }
 
 /// Lists the snapshots of one blob. Returns where to go on when the page is full: there must be room for the blob too.
@@ -210,8 +275,8 @@ async fn snapshots(
     (container, name): (UnitId, &str),
     base: &Blob,
     from: Timestamp,
-    limit: usize,
-    items: &mut Vec<Listed>,
+    request: &ListBlobs,
+    page: &mut Filling<Listed>,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, BlobError> {
     let gone_to = Timestamp::from_ticks(base.extra().snapshots_gone_to.saturating_add(1));
@@ -221,15 +286,15 @@ async fn snapshots(
     let mut last = from;
     while let Some(row) = scan.next().await? {
         let (_, _, time) = keys::parse_snapshot(&row.key)?;
-        if items.len() >= limit {
+        if page.is_full() {
             return Ok(Some(time));
         }
         debug_assert!(snapshot::belongs(base, time));
         let properties = BlobProperties::of(Blob::decode(&row.value)?, Some(time), now);
-        items.push(Listed::Blob(name.to_owned(), Box::new(properties)));
+        page.push_blob(name.to_owned(), properties, request.metadata);
         last = time;
     }
-    Ok((items.len() >= limit).then(|| Timestamp::from_ticks(last.ticks().saturating_add(1))))
+    Ok(page.is_full().then(|| Timestamp::from_ticks(last.ticks().saturating_add(1))))
 }
 
 fn go_on_from(range: &mut KeyRange, marker: bytes::Bytes) {

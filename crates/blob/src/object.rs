@@ -83,7 +83,7 @@ pub struct ReadBlob<'a> {
 
 impl Operation for ReadBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::READ_BLOB)
+        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::READ_BLOB))
     }
 }
 
@@ -178,7 +178,7 @@ pub struct DeleteBlob<'a> {
 
 impl Operation for DeleteBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::DELETE_BLOB)
+        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::DELETE_BLOB))
     }
 }
 

@@ -6,7 +6,7 @@
 use access::{Authorized, Operation, need::Need};
 use concurrency::{
     conditions::WriteRule,
-    lease::LeaseUse,
+    lease::{Leasable, LeaseUse},
     sequence_number::{SequenceNumber, SequenceNumberConditions},
 };
 use store::{
@@ -18,7 +18,7 @@ use types::{ContentId, Timestamp, limits};
 
 use crate::{
     block_blob::{Made, NewBlob, admit_new, store_new},
-    errors::BlobError,
+    errors::{About, BlobError},
     keys,
     lifecycle::Place,
     object::{Address, find, find_at, find_to_replace},
@@ -48,7 +48,8 @@ pub struct CreatePageBlob<'a> {
 
 impl Operation for CreatePageBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty()))
+        self.address
+            .need(self.preconditions.need(permissions::with_tags(permissions::PUT_BLOB, !self.new.tags.is_empty())))
     }
 }
 
@@ -101,7 +102,7 @@ pub struct PutPages<'a> {
 
 impl Operation for PutPages<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::PUT_PAGE)
+        self.address.need(self.preconditions.need(permissions::PUT_PAGE))
     }
 }
 
@@ -174,27 +175,54 @@ fn changed(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<PagesWritten,
     Ok(PagesWritten { written: Written::of(blob), sequence_number: blob.sequence_number() })
 }
 
-/// Clears pages. A range with very many written parts takes several transactions, of which the last changes the ETag.
+/// Clears pages. A range with very many written parts takes several transactions. Each is a write with an ETag of its own,
+/// so that no two states of the blob have the same; the conditions are those of the first.
 ///
 /// # Errors
-/// As [`update`].
+/// As [`update`]. A lease that somebody takes between two steps ends it with what was cleared until then.
 pub async fn clear(store: &Store, request: &Authorized<PutPages<'_>>) -> Result<PagesWritten, BlobError> {
     let latch = request.address.latch();
+    let mut begun = None;
     loop {
         let scope = Scope::unit(request.address.account).object(&latch);
-        let step = store.transact(scope, |txn| async move { clear_step(&txn, request).await }).await?;
-        if let Some(done) = step {
-            return Ok(done);
+        let step = store.transact(scope, |txn| async move { clear_step(&txn, request, begun).await }).await?;
+        match step {
+            ClearStep { done: true, written, .. } => return Ok(written),
+            step => begun = Some(step),
         }
     }
 }
 
-async fn clear_step(txn: &Txn, request: &Authorized<PutPages<'_>>) -> Result<Option<PagesWritten>, BlobError> {
+/// How far a clear is.
+#[derive(Clone, Copy)]
+struct ClearStep {
+    done: bool,
+    content: ContentId,
+    written: PagesWritten,
+}
+
+async fn clear_step(
+    txn: &Txn,
+    request: &Authorized<PutPages<'_>>,
+    begun: Option<ClearStep>,
+) -> Result<ClearStep, BlobError> {
     request.confirm(txn).await?;
     let (container, blob) = find(txn, &request.address).await?;
-    let mut blob = request.admit(blob.as_ref(), txn.now())?;
+    let mut blob = match begun {
+        None => request.admit(blob.as_ref(), txn.now())?,
+        Some(begun) => match blob {
+            Some(blob) if blob.content == begun.content => {
+                let lease =
+                    blob.lease.admit(Leasable::Blob, LeaseUse::Write, request.preconditions.lease_id, txn.now());
+                Blob { lease: lease.map_err(|refusal| BlobError::Lease(About::Blob, refusal))?, ..blob }
+            }
+            // It was deleted or replaced meanwhile, with everything that was to be cleared.
+            _ => return Ok(ClearStep { done: true, ..begun }),
+        },
+    };
     let done = clear_some(txn, &blob, request.start, request.end).await?;
-    if done { changed(txn, request.address.place(container), &mut blob).map(Some) } else { Ok(None) }
+    let written = changed(txn, request.address.place(container), &mut blob)?;
+    Ok(ClearStep { done, content: blob.content, written })
 }
 
 /// Clears up to a number of written parts. True when the range is clear.

@@ -1,7 +1,10 @@
 //! Get Page Ranges: which pages were written, or which differ from a snapshot. Pages of the answer are bounded.
 
 use access::{Authorized, Operation, need::Need};
-use store::{Read, content_map};
+use store::{
+    Read,
+    content_map::{self, Bounds},
+};
 use types::Timestamp;
 
 use crate::{
@@ -15,8 +18,10 @@ use crate::{
 
 /// Ranges of one answer when nobody says how many.
 pub const RANGES_DEFAULT: usize = 10_000;
-/// Written parts that one answer looks at, at least.
+/// Rows that one answer looks at: what did not change, or was cleared, is passed over in pages of answers too.
 const EXAMINED: usize = 50_000;
+/// Rows that are looked at at a time.
+const PIECE: usize = 1024;
 
 /// Get Page Ranges.
 #[derive(Clone, Debug)]
@@ -39,7 +44,7 @@ pub struct GetPageRanges<'a> {
 
 impl Operation for GetPageRanges<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::READ_BLOB)
+        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::READ_BLOB))
     }
 }
 
@@ -95,7 +100,8 @@ pub async fn list(
         Some(previous) => {
             let old = previous_epoch(rows, request, &found, previous, now).await?;
             let epochs = (old, found.epoch);
-            let (differences, next) = content_map::diff(rows, found.content, epochs, (start, end), limit).await?;
+            let bounds = Bounds { found: limit, examined: EXAMINED };
+            let (differences, next) = content_map::diff(rows, found.content, epochs, (start, end), bounds).await?;
             let range = |difference: content_map::Difference| PageRange {
                 start: difference.start,
                 end: difference.end,
@@ -116,10 +122,10 @@ async fn written(
     limit: usize,
 ) -> Result<(Vec<PageRange>, Option<u64>), BlobError> {
     let mut ranges: Vec<PageRange> = Vec::new();
-    let (mut place, mut seen) = (start, 0);
-    loop {
-        let (segments, next) = content_map::read(rows, found.content, found.epoch, (place, end), 1024).await?;
-        seen += segments.len();
+    let mut place = start;
+    for _ in 0..EXAMINED / PIECE {
+        let (range, bounds) = ((place, end), Bounds { found: PIECE, examined: PIECE });
+        let (segments, next) = content_map::read_some(rows, found.content, found.epoch, range, bounds).await?;
         for segment in segments {
             let full = ranges.len() == limit;
             match ranges.last_mut() {
@@ -129,10 +135,11 @@ async fn written(
             }
         }
         match next {
-            Some(next) if seen < EXAMINED => place = next,
-            next => return Ok((ranges, next)),
+            Some(next) => place = next,
+            None => return Ok((ranges, None)),
         }
     }
+    Ok((ranges, Some(place)))
 }
 
 /// The epoch of the snapshot to compare with.

@@ -40,9 +40,9 @@ pub(crate) const GET_TAGS: Rule = read(Permissions::TAGS);
 pub(crate) const SET_TAGS: Rule = write(Permissions::TAGS);
 pub(crate) const DELETE_BLOB: Rule = Rule::new(Action::Delete, Permissions::DELETE);
 
-/// The same, for a request that also sets tags.
+/// The same, for a request that also sets tags, or that learns something about them: by a condition, or by a copy.
 pub(crate) const fn with_tags(rule: Rule, tags: bool) -> Rule {
-    if tags { rule.also(Permissions::TAGS) } else { rule }
+    if tags { rule.also(Permissions::TAGS).public(PublicAccess::Private) } else { rule }
 }
 
 /// The need of an operation on the service as a whole.

@@ -3,6 +3,7 @@
 //! The rules are those of `concurrency`; here they meet the states that only blobs have: uncommitted, archived, being
 //! copied into.
 
+use access::need::Rule;
 use concurrency::{
     conditions::{Conditions, Resource, WriteRule},
     gate::{Guarded, Guards},
@@ -13,6 +14,7 @@ use types::{ServiceVersion, Timestamp};
 
 use crate::{
     errors::{About, BlobError},
+    permissions,
     records::Blob,
     tier,
 };
@@ -37,6 +39,11 @@ impl Default for Preconditions<'_> {
 }
 
 impl<'a> Preconditions<'a> {
+    /// What an operation needs that is decided by these: a condition on tags needs the permission to read them.
+    pub(crate) const fn need(&self, rule: Rule) -> Rule {
+        permissions::with_tags(rule, self.if_tags.is_some())
+    }
+
     fn guards(&self) -> Guards<'a> {
         Guards { version: self.version, lease_id: self.lease_id, conditions: self.conditions }
     }

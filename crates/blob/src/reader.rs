@@ -38,7 +38,7 @@ pub struct BlobReader {
     store: Store,
     body: Body,
     end: u64,
-    ahead: VecDeque<Piece>,
+    ahead: Ahead,
     current: Option<(Piece, Box<dyn ChunkSource>)>,
     _pin: Option<PinGuard>,
 }
@@ -66,6 +66,27 @@ struct Piece {
     skip: u64,
 }
 
+/// Pieces that were looked up: all that there are from an offset on, up to the last of them or to the end.
+#[derive(Default)]
+struct Ahead {
+    from: u64,
+    pieces: VecDeque<Piece>,
+    /// No piece follows them.
+    complete: bool,
+}
+
+impl Ahead {
+    /// The piece that holds the offset, or the next one behind it; `None` when it has to be looked up.
+    fn at(&mut self, offset: u64) -> Option<Option<Piece>> {
+        while let Some(passed) = self.pieces.front().filter(|piece| piece.end <= offset) {
+            self.from = passed.end;
+            self.pieces.pop_front();
+        }
+        let first = self.pieces.front().copied();
+        (self.from <= offset && (first.is_some() || self.complete)).then_some(first)
+    }
+}
+
 /// Opens what was found in `snapshot`, to read `range` of it. `None` when the blob changed meanwhile: find it again.
 ///
 /// # Errors
@@ -80,7 +101,7 @@ pub async fn open(
         store: store.clone(),
         body: Body::Nothing,
         end: range.end.min(found.properties.length),
-        ahead: VecDeque::new(),
+        ahead: Ahead::default(),
         current: None,
         _pin: None,
     };
@@ -235,19 +256,15 @@ impl BlobReader {
 
     /// The piece that holds the offset, or the next one behind it.
     async fn look_up(&mut self, offset: u64) -> Result<Option<Piece>, BlobError> {
-        while self.ahead.front().is_some_and(|piece| piece.end <= offset) {
-            self.ahead.pop_front();
+        if let Some(known) = self.ahead.at(offset) {
+            return Ok(known);
         }
-        // What is ahead answers only when it goes on from before the offset.
-        let known = self.ahead.front().is_some_and(|piece| piece.holds(offset));
-        if !known {
-            self.ahead = self.fetch(offset).await?;
-        }
-        Ok(self.ahead.front().copied())
+        self.ahead = self.fetch(offset).await?;
+        Ok(self.ahead.pieces.front().copied())
     }
 
-    async fn fetch(&self, offset: u64) -> Result<VecDeque<Piece>, BlobError> {
-        Ok(match &self.body {
+    async fn fetch(&self, offset: u64) -> Result<Ahead, BlobError> {
+        let (pieces, complete) = match &self.body {
             Body::Manifest(source) => {
                 let manifest = Manifest::open(&**source).await?;
                 let first = manifest.find(offset).await?;
@@ -258,15 +275,16 @@ impl BlobReader {
                     chunk: block.chunk,
                     skip: 0,
                 };
-                blocks.into_iter().map(piece).filter(|piece| piece.end > offset).collect()
+                (blocks.into_iter().map(piece).filter(|piece| piece.end > offset).collect(), false)
             }
             Body::Map { content, epoch } => {
                 let range = (offset, self.end);
-                let (segments, _) = content_map::read(&self.store.snapshot(), *content, *epoch, range, WINDOW).await?;
-                segments.iter().map(Piece::of).collect()
+                let found = content_map::read(&self.store.snapshot(), *content, *epoch, range, WINDOW).await?;
+                (found.0.iter().map(Piece::of).collect(), found.1.is_none())
             }
-            Body::Nothing | Body::Chunk | Body::Opened(_) => VecDeque::new(),
-        })
+            Body::Nothing | Body::Chunk | Body::Opened(_) => (VecDeque::new(), true),
+        };
+        Ok(Ahead { from: offset, pieces, complete })
     }
 }
 

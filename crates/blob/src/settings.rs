@@ -39,7 +39,7 @@ pub struct SetProperties<'a> {
 
 impl Operation for SetProperties<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::SET_BLOB)
+        self.address.need(self.preconditions.need(permissions::SET_BLOB))
     }
 }
 
@@ -143,7 +143,7 @@ pub struct SetMetadata<'a> {
 
 impl Operation for SetMetadata<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::SET_BLOB)
+        self.address.need(self.preconditions.need(permissions::SET_BLOB))
     }
 }
 
@@ -186,7 +186,7 @@ pub struct SetExpiry<'a> {
 
 impl Operation for SetExpiry<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::SET_BLOB)
+        self.address.need(self.preconditions.need(permissions::SET_BLOB))
     }
 }
 

@@ -42,7 +42,7 @@ pub struct SnapshotBlob<'a> {
 
 impl Operation for SnapshotBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need(permissions::SNAPSHOT_BLOB)
+        self.address.need(self.preconditions.need(permissions::SNAPSHOT_BLOB))
     }
 }
 

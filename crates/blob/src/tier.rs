@@ -190,7 +190,7 @@ pub struct SetTier<'a> {
 
 impl Operation for SetTier<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::SET_TIER)
+        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::SET_TIER))
     }
 }
 

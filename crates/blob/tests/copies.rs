@@ -142,6 +142,7 @@ fn foreign(kind: BlobKind, length: u64) -> ForeignSource {
         length,
         headers: HttpHeaders::default(),
         metadata: vec![("m".into(), "elsewhere".into())],
+        tags: Vec::new(),
     }
 }
 
@@ -314,6 +315,9 @@ fn a_map_of_very_many_parts_is_copied_by_the_background() {
             world.fill("p", (part * 1024, part * 1024 + 512), b'a').await.unwrap();
         }
         let expected = world.get("p").await.unwrap();
+        let at_once = copy_request("o", Preconditions::default(), CopyMode::PutBlobFromUrl);
+        assert_eq!(name_of(&world.copy_with("p", None, at_once).await), "TooManyParts", "this one is never pending");
+        assert_eq!(name_of(&world.properties("o").await), "BlobNotFound");
         let copied = world.copy("p", None, "q").await.unwrap();
         assert_eq!(copied.status, CopyStatus::Pending);
         assert_eq!(world.problems().await, Vec::<String>::new());

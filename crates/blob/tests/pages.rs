@@ -5,7 +5,10 @@
 mod support;
 
 use blob::{Preconditions, object::DeleteSnapshots, settings::SetProperties};
-use concurrency::sequence_number::{SequenceNumber, SequenceNumberAction, SequenceNumberConditions};
+use concurrency::{
+    conditions::{Conditions, ETagCondition},
+    sequence_number::{SequenceNumber, SequenceNumberAction, SequenceNumberConditions},
+};
 use support::*;
 
 const PAGE: u64 = 512;
@@ -106,6 +109,28 @@ fn a_map_that_is_too_long_to_cut_at_once_is_cut_in_steps() {
 }
 
 #[test]
+fn a_clear_in_steps_never_shows_two_states_under_one_etag() {
+    run(async {
+        let world = World::new().await;
+        world.create_pages("p", 40_000 * PAGE).await.unwrap();
+        for page in 0..9_000 {
+            world.fill("p", pages(page * 4, page * 4 + 1), b'a').await.unwrap();
+        }
+        let before = world.properties("p").await.unwrap().etag;
+        let text = before.to_string();
+        let conditions = Conditions { if_match: Some(ETagCondition::parse(&text).unwrap()), ..Conditions::default() };
+        let preconditions = Preconditions { conditions, ..Preconditions::default() };
+        let numbers = SequenceNumberConditions::default();
+        let cleared = world.put_pages("p", pages(0, 40_000), None, preconditions, numbers).await.unwrap();
+        assert_eq!(world.ranges("p", None, None).await.unwrap(), "", "the condition is that of the first step");
+        let after = world.properties("p").await.unwrap().etag;
+        assert_eq!(cleared.written.etag, after);
+        assert_ne!(before, after);
+        world.check_empties().await;
+    });
+}
+
+#[test]
 fn sequence_numbers_guard_pages() {
     run(async {
         let world = World::new().await;
@@ -189,6 +214,27 @@ fn a_long_download_is_never_torn() {
         world.sweep().await;
         assert_eq!(world.engine.stored_chunks(), 0, "what the download needed is gone with it");
         world.check_empties().await;
+    });
+}
+
+#[test]
+fn a_reader_may_jump_over_parts_and_holes_and_back() {
+    run(async {
+        let world = World::new().await;
+        many_parts(&world, 1_200).await;
+        world.clear("p", pages(200, 1_000)).await.unwrap();
+        let whole = world.get("p").await.unwrap();
+        let length = u64::try_from(whole.len()).unwrap();
+        let (_, mut reader) = world.open("p", None).await.unwrap();
+        let mut place = 0;
+        for step in 0..2_000 {
+            // Now forwards by a little, now anywhere.
+            place = if step % 5 == 0 { (place * 31 + 7_777) % length } else { (place + 700) % length };
+            let end = (place + 900).min(length);
+            let found = reader.collect(place..end).await.unwrap();
+            let expected = &whole[usize::try_from(place).unwrap()..usize::try_from(end).unwrap()];
+            assert!(found == expected, "{place}..{end} at step {step}");
+        }
     });
 }
 

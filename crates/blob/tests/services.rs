@@ -15,7 +15,7 @@ use blob::{
     },
     find::{self, FindBlobs},
     list::{self, ListBlobs, ListContainers},
-    settings::Expiry,
+    settings::{self, Expiry, SetMetadata},
     tier::{AccessTier, SetTier, TierSet},
 };
 use concurrency::{
@@ -203,6 +203,35 @@ fn a_listing_merges_blobs_snapshots_and_groups_in_the_order_of_names() {
             assert_eq!(list(ListBlobs { prefix: "c/".into(), ..groups.clone() }).await, ["c/x/…"]);
             assert_eq!(list(ListBlobs { prefix: "a".into(), ..groups }).await, ["a", "a/…"]);
         }
+    });
+}
+
+#[test]
+fn a_page_of_a_listing_ends_by_its_bytes() {
+    run(async {
+        let world = World::new().await;
+        // Ten blobs of 8 KiB of metadata and 600 snapshots of one of them: about 5 MB.
+        for number in 0..10 {
+            let name = format!("b{number}");
+            world.put(&name, b"x").await.unwrap();
+            let metadata = vec![("m".to_owned(), "v".repeat(8000))];
+            let preconditions = Preconditions::default();
+            let request = &authorized(SetMetadata { address: address(&name), preconditions, metadata });
+            world.transact(&name, |txn| async move { settings::set_metadata(&txn, request).await }).await.unwrap();
+        }
+        for _ in 0..600 {
+            world.snapshot("b5").await.unwrap();
+        }
+        let all =
+            ListBlobs { snapshots: true, metadata: true, ..ListBlobs::new(ACCOUNT, container_name("things"), 5000) };
+        let page = |request: ListBlobs| async {
+            list::blobs(&world.store.snapshot(), &authorized(request), world.store.now()).await.unwrap()
+        };
+        let first = page(all.clone()).await;
+        assert!(first.next.is_some() && first.items.len() < 600, "{} items", first.items.len());
+        assert_eq!(world.listing(all.clone()).await.len(), 610, "the pages together are everything");
+        let lean = page(ListBlobs { metadata: false, ..all }).await;
+        assert!(lean.next.is_none() && lean.items.len() == 610, "what is not shown does not count");
     });
 }
 

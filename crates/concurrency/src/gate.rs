@@ -112,7 +112,9 @@ impl Guards<'_> {
             return Ok(Lease::default());
         }
         let lease = target.lease.admit(target.kind, usage, self.lease_id, now)?;
-        let holds_lease = self.lease_id.is_some_and(|id| target.lease.is_held_by(id, now));
+        // The holder may overwrite in spite of `If-None-Match: *`, but not by a copy.
+        let holds_lease =
+            usage != LeaseUse::CopyInto && self.lease_id.is_some_and(|id| target.lease.is_held_by(id, now));
         self.conditions.check_write(rule, target.resource, holds_lease)?;
         Ok(lease)
     }

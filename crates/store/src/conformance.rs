@@ -217,6 +217,7 @@ macro_rules! conformance_tests {
                 a_chunk_overwritten_in_its_own_transaction_is_freed
                 two_writers_of_one_map_never_overlap
                 clearing_nothing_changes_nothing
+                no_call_looks_at_a_whole_map
                 a_large_map_is_swept_in_steps
             }
             races {

@@ -87,6 +87,15 @@ impl Segment {
     }
 }
 
+/// How much one call gives and does at most. What a caller gets is a part; it goes on from where it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Parts that are given.
+    pub found: usize,
+    /// Rows that are looked at, of all epochs. One more offset than this is always looked at, so that a call gets on.
+    pub examined: usize,
+}
+
 /// The written parts of `start..end` as a reader at `epoch` sees them, cut to the range, at most `limit` of them; and
 /// where to go on when there may be more.
 ///
@@ -96,21 +105,39 @@ pub async fn read(
     rows: &impl Read,
     content: ContentId,
     epoch: u64,
-    (start, end): (u64, u64),
+    range: (u64, u64),
     limit: usize,
 ) -> Result<(Vec<Segment>, Option<u64>), StoreError> {
+    read_some(rows, content, epoch, range, Bounds { found: limit, examined: usize::MAX }).await
+}
+
+/// The same, of which no call passes over very many rows that this reader does not see. Up to where to go on, everything
+/// that is not given is a hole.
+///
+/// # Errors
+/// The engine could not read, or a row is corrupt.
+pub async fn read_some(
+    rows: &impl Read,
+    content: ContentId,
+    epoch: u64,
+    (start, end): (u64, u64),
+    bounds: Bounds,
+) -> Result<(Vec<Segment>, Option<u64>), StoreError> {
     let mut segments = Vec::new();
-    let mut visible = Visible::new(rows, content, epoch, (first_row(rows, content, epoch, start).await?, end));
+    let first = first_row(rows, content, epoch, start).await?;
+    let mut visible = Visible::new(rows, content, epoch, (first, end)).stopping(start, bounds.examined);
     while let Some((segment, _)) = visible.next().await? {
         if segment.end() <= start {
             continue;
         }
-        if segments.len() == limit {
+        if segments.len() == bounds.found {
             return Ok((segments, Some(segment.offset.max(start))));
         }
         segments.push(cut(segment, start, end));
     }
-    Ok((segments, None))
+    // What stopped it may be a row of another epoch, in the middle of the last part.
+    let given = segments.last().map_or(start, Segment::end);
+    Ok((segments, visible.stopped.map(|offset| offset.max(given)).filter(|next| *next < end)))
 }
 
 /// Where to begin so that the row that covers `start` is seen, if there is one: the nearest visible row before it, which
@@ -197,12 +224,22 @@ struct Visible {
     scan: crate::read::Scan,
     epoch: u64,
     ahead: Option<(u64, u64, Option<Slice>)>,
+    /// It ends at the first offset behind `.0` when `.1` rows were looked at.
+    stop: Option<(u64, usize)>,
+    examined: usize,
+    /// Where it ended before the end of the range.
+    stopped: Option<u64>,
 }
 
 impl Visible {
     fn new(rows: &impl Read, content: ContentId, epoch: u64, (start, end): (u64, u64)) -> Self {
         let scan = rows.scan(range_key(content, start, end.max(start)), Direction::Ascending);
-        Self { scan, epoch, ahead: None }
+        Self { scan, epoch, ahead: None, stop: None, examined: 0, stopped: None }
+    }
+
+    /// Ends behind `place` once so many rows were looked at.
+    fn stopping(self, place: u64, examined: usize) -> Self {
+        Self { stop: Some((place, examined)), ..self }
     }
 
     async fn row(&mut self) -> Result<Option<(u64, u64, Option<Slice>)>, StoreError> {
@@ -210,11 +247,16 @@ impl Visible {
             return Ok(Some(ahead));
         }
         let Some(row) = self.scan.next().await? else { return Ok(None) };
+        self.examined += 1;
         parse_row(row).map(Some)
     }
 
     async fn next(&mut self) -> Result<Option<(Segment, Standing)>, StoreError> {
         while let Some((offset, epoch, slice)) = self.row().await? {
+            if self.stop.is_some_and(|(place, examined)| offset > place && self.examined > examined) {
+                self.stopped = Some(offset);
+                return Ok(None);
+            }
             if epoch > self.epoch {
                 continue; // written after the snapshot that is being read
             }

@@ -46,6 +46,8 @@ pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Requ
                 start_from: request.target.query.get("startFrom").map(str::to_owned),
                 snapshots: includes.has("snapshots"),
                 uncommitted: includes.has("uncommittedblobs"),
+                metadata: includes.has("metadata"),
+                tags: includes.has("tags"),
                 ..ListBlobs::new(caller.unit(), container.clone(), asked.limit)
             },
         )

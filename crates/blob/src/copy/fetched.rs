@@ -28,6 +28,9 @@ pub async fn put_fetched(
     content_md5: Option<[u8; 16]>,
 ) -> Result<Copied, BlobError> {
     request.confirm(txn).await?;
+    if request.copy_tags && !request.tags.is_empty() {
+        return Err(BlobError::BothTags);
+    }
     request.mode.kind(source.kind)?;
     let (container, old) = find_to_replace(txn, &request.address).await?;
     let lease = admit(request, BlobKind::Block, old.as_ref(), txn.now())?;
@@ -42,7 +45,8 @@ pub async fn put_fetched(
         (None, CopyMode::PutBlobFromUrl) => Metadata::new(),
         (None, _) => source.metadata.clone(),
     };
-    let new = NewBlob { headers, metadata, tags: request.tags.clone(), tier: request.tier };
+    let tags = if request.copy_tags { &source.tags } else { &request.tags }.clone();
+    let new = NewBlob { headers, metadata, tags, tier: request.tier };
     let made = Made { kind: BlobKind::Block, content, length: chunk.length, holdings, lease };
     let mut blob = made.blob(txn, &new, old.as_ref())?;
     if request.mode != CopyMode::PutBlobFromUrl {

@@ -22,7 +22,7 @@ use crate::{
     object::{Address, find, find_to_replace},
     permissions,
     properties::Written,
-    records::{Blob, BlobKind, CopyJob, CopySource, CopyStatus, HttpHeaders, Metadata},
+    records::{Blob, BlobKind, CopyJob, CopySource, CopyStatus, HttpHeaders, Metadata, Tags},
     sharing,
 };
 
@@ -46,6 +46,8 @@ pub struct ForeignSource {
     pub headers: HttpHeaders,
     /// Its metadata.
     pub metadata: Metadata,
+    /// Its tags, as far as they were asked for.
+    pub tags: Tags,
 }
 
 /// A copy of a foreign source that has not ended.

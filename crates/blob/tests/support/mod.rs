@@ -450,6 +450,7 @@ impl World {
             snapshot: part.map(at),
             conditions: Conditions::default(),
             if_tags: None,
+            tags: request.copy_tags,
         });
         let to = request.address.blob.as_str().to_owned();
         let request = &authorized(request);

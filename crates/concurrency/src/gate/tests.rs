@@ -23,7 +23,7 @@ fn lease(state: &str) -> Lease {
     Lease::from_record(record, Timestamp::EPOCH)
 }
 
-fn decide(write: bool, headers: &str, id: &str, state: &str) -> String {
+fn decide(usage: LeaseUse, headers: &str, id: &str, state: &str) -> String {
     let stale = ETagCondition::parse("0x1").unwrap();
     let conditions = match headers {
         "INM:*" => Conditions { if_none_match: Some(ETagCondition::ANY), ..Conditions::default() },
@@ -37,8 +37,8 @@ fn decide(write: bool, headers: &str, id: &str, state: &str) -> String {
         _ => Resource::Present { etag: ETag::new(7), last_modified: Timestamp::from_seconds(900) },
     };
     let target = Guarded { kind: Leasable::Blob, resource, lease: lease(state) };
-    if write {
-        match guards.admit_write(WriteRule::CREATING, LeaseUse::Write, target, NOW) {
+    if usage != LeaseUse::Read {
+        match guards.admit_write(WriteRule::CREATING, usage, target, NOW) {
             Ok(_) => "ok".into(),
             Err(refusal) => format!("{refusal:?}").replace("Condition(ConditionNotMet(IfMatch))", "ConditionNotMet"),
         }
@@ -62,8 +62,20 @@ INM:*    | B  | Lease(NotPresent) | Lease(NotPresent) | Lease(IdMismatch)       
 IM stale |    | ConditionNotMet   | ConditionNotMet   | Lease(IdMissing)         | Lease(IdMissing)  | ConditionNotMet
 IM stale | A  | Lease(NotPresent) | Lease(NotPresent) | ConditionNotMet          | ConditionNotMet   | Lease(Lost)
 ";
-    let cells = check_cells(table, 2, |row, state| decide(true, row[0], row[1], state));
+    let cells = check_cells(table, 2, |row, state| decide(LeaseUse::Write, row[0], row[1], state));
     assert_eq!(cells, 35);
+}
+
+#[test]
+fn a10_the_holder_of_a_lease_does_not_copy_in_spite_of_if_none_match() {
+    let table = "
+headers  | id | Absent            | Available                | Leased(A)                | Broken(A)
+none     | A  | Lease(NotPresent) | Lease(NotPresent)        | ok                       | Lease(Lost)
+INM:*    |    | ok                | Condition(AlreadyExists) | Lease(IdMissing)         | Condition(AlreadyExists)
+INM:*    | A  | Lease(NotPresent) | Lease(NotPresent)        | Condition(AlreadyExists) | Lease(Lost)
+";
+    let cells = check_cells(table, 2, |row, state| decide(LeaseUse::CopyInto, row[0], row[1], state));
+    assert_eq!(cells, 12);
 }
 
 #[test]
@@ -77,7 +89,7 @@ IM stale |    | Condition(NotFound) | ConditionNotMet   | ConditionNotMet   | Co
 IM stale | A  | Condition(NotFound) | Lease(NotPresent) | ConditionNotMet   | Lease(Lost)
 INM:*    |    | Condition(Unsatisfiable) | Condition(Unsatisfiable) | Condition(Unsatisfiable) | Condition(Unsatisfiable)
 ";
-    let cells = check_cells(table, 2, |row, state| decide(false, row[0], row[1], state));
+    let cells = check_cells(table, 2, |row, state| decide(LeaseUse::Read, row[0], row[1], state));
     assert_eq!(cells, 24);
 }
 

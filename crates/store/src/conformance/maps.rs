@@ -7,7 +7,7 @@ use super::{Subject, random::Random, support::*};
 use crate::{
     chunk::ChunkRef,
     content::{self, Holdings},
-    content_map::{self, CELL_BYTES, MapWriter, Slice},
+    content_map::{self, Bounds, CELL_BYTES, MapWriter, Slice},
     epoch::Epochs,
     manifest::read_exactly,
     read::Direction,
@@ -180,6 +180,34 @@ pub async fn clearing_nothing_changes_nothing(subject: Box<dyn Subject>) {
     write_at(&store, content, 150, "").await;
     assert_eq!(store.snapshot().instant(), before);
     assert_eq!(count_rows(&store, content).await, 1);
+}
+
+/// Neither a comparison of two equal states nor a read of what later epochs wrote walks over a whole map at once.
+pub async fn no_call_looks_at_a_whole_map(subject: Box<dyn Subject>) {
+    const ROWS: u64 = 50;
+    let store = subject.store();
+    let content = content_id(&store);
+    striped(&store, content, ROWS).await;
+    let (snapshot, range) = (&store.snapshot(), (0, ROWS * 1500));
+    let bounds = Bounds { found: 1000, examined: 10 };
+    let mut differing = Vec::new();
+    let mut unseen = Vec::new();
+    let (mut from, mut calls) = (Some(0), 0);
+    while let Some(start) = from {
+        let (found, next) = content_map::diff(snapshot, content, (1, 1), (start, range.1), bounds).await.unwrap();
+        differing.extend(found);
+        (from, calls) = (next, calls + 1);
+    }
+    assert!(differing.is_empty() && (5..=6).contains(&calls), "equal states: {differing:?} in {calls} calls");
+    (from, calls) = (Some(0), 0);
+    while let Some(start) = from {
+        // Everything was written after this epoch.
+        let read = content_map::read_some(snapshot, content, 0, (start, range.1), bounds);
+        let (found, next) = read.await.unwrap();
+        unseen.extend(found);
+        (from, calls) = (next, calls + 1);
+    }
+    assert!(unseen.is_empty() && (5..=6).contains(&calls), "of a later epoch: {unseen:?} in {calls} calls");
 }
 
 pub async fn a_large_map_is_swept_in_steps(subject: Box<dyn Subject>) {

@@ -2,8 +2,11 @@
 
 use types::ContentId;
 
-use super::{Segment, Slice, read};
-use crate::{error::StoreError, read::Read};
+use super::{Bounds, Segment, Slice, first_row, parse_row, range_key};
+use crate::{
+    error::StoreError,
+    read::{Direction, Read},
+};
 
 /// A range that differs between two epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +19,12 @@ pub struct Difference {
     pub written: bool,
 }
 
-/// How many segments are compared at a time.
+/// How many rows are compared at a time.
 const WINDOW: usize = 256;
 
-/// The ranges of `start..end` whose bytes at epoch `new` were written or cleared since epoch `old`, merged, at most
-/// `limit`; and where to go on when there may be more. Splitting a row is no change; writing equal bytes again is one.
+/// The ranges of `start..end` whose bytes at epoch `new` were written or cleared since epoch `old`, merged; and where to
+/// go on when there may be more. Splitting a row is no change; writing equal bytes again is one. One walk over the rows
+/// sees both epochs, so what one of them has and the other has not costs nothing extra.
 ///
 /// # Errors
 /// The engine could not read, or a row is corrupt.
@@ -29,24 +33,93 @@ pub async fn diff(
     content: ContentId,
     (old, new): (u64, u64),
     (start, end): (u64, u64),
-    limit: usize,
+    bounds: Bounds,
 ) -> Result<(Vec<Difference>, Option<u64>), StoreError> {
+    let first = first_row(rows, content, old, start).await?.min(first_row(rows, content, new, start).await?);
+    let mut scan = rows.scan(range_key(content, first, end.max(first)), Direction::Ascending);
+    let mut sides = Sides { before: Side::new(old), after: Side::new(new) };
     let mut found = Vec::new();
-    let mut place = start;
-    while place < end {
-        let (before, before_next) = read(rows, content, old, (place, end), WINDOW).await?;
-        let (after, after_next) = read(rows, content, new, (place, end), WINDOW).await?;
-        let window_end = [before_next, after_next].into_iter().flatten().min().unwrap_or(end);
-        for difference in compare(&before, &after, place, window_end) {
-            push_merged(&mut found, difference);
-            if found.len() > limit {
-                let next = found.pop().map(|difference| difference.start);
-                return Ok((found, next));
+    let (mut place, mut examined, mut compared) = (start, 0_usize, 0);
+    let mut offset = first;
+    while let Some(row) = scan.next().await? {
+        let (row_offset, epoch, slice) = parse_row(row)?;
+        if row_offset != offset {
+            sides.next_offset();
+            offset = row_offset;
+            // Everything in front of this offset is known now.
+            let full = examined >= bounds.examined;
+            if offset > place && (full || examined - compared >= WINDOW) {
+                if let Some(next) = sides.compare(&mut found, place, offset, bounds.found) {
+                    return Ok((found, Some(next)));
+                }
+                (place, compared) = (offset, examined);
+                if full {
+                    return Ok((found, Some(place)));
+                }
             }
         }
-        place = window_end;
+        examined += 1;
+        sides.see(slice.map(|slice| Segment { offset, slice }), epoch);
     }
-    Ok((found, None))
+    sides.next_offset();
+    let next = if place < end { sides.compare(&mut found, place, end, bounds.found) } else { None };
+    Ok((found, next))
+}
+
+/// What each of two epochs sees of the rows that were walked over and not compared yet.
+struct Sides {
+    before: Side,
+    after: Side,
+}
+
+impl Sides {
+    fn see(&mut self, segment: Option<Segment>, epoch: u64) {
+        self.before.see(segment, epoch);
+        self.after.see(segment, epoch);
+    }
+
+    fn next_offset(&mut self) {
+        self.before.seen = false;
+        self.after.seen = false;
+    }
+
+    /// Compares what is in `start..end`. Returns where to go on when there are more differences than `limit`.
+    fn compare(&mut self, found: &mut Vec<Difference>, start: u64, end: u64, limit: usize) -> Option<u64> {
+        for difference in compare(&self.before.segments, &self.after.segments, start, end) {
+            push_merged(found, difference);
+            if found.len() > limit {
+                return found.pop().map(|difference| difference.start);
+            }
+        }
+        self.before.pass(end);
+        self.after.pass(end);
+        None
+    }
+}
+
+/// The rows that one epoch sees, in order.
+struct Side {
+    epoch: u64,
+    segments: Vec<Segment>,
+    /// The row of the present offset was seen; those that follow are older.
+    seen: bool,
+}
+
+impl Side {
+    const fn new(epoch: u64) -> Self {
+        Self { epoch, segments: Vec::new(), seen: false }
+    }
+
+    fn see(&mut self, segment: Option<Segment>, epoch: u64) {
+        if !self.seen && epoch <= self.epoch {
+            self.seen = true;
+            self.segments.extend(segment);
+        }
+    }
+
+    fn pass(&mut self, place: u64) {
+        self.segments.retain(|segment| segment.end() > place);
+    }
 }
 
 fn push_merged(found: &mut Vec<Difference>, next: Difference) {

@@ -13,7 +13,7 @@ use super::super::{Subject, support::*};
 use crate::{
     chunk::ChunkRef,
     content::{self, Holdings},
-    content_map::{self, CELL_BYTES, Difference, MapWriter, Slice},
+    content_map::{self, Bounds, CELL_BYTES, Difference, MapWriter, Slice},
     epoch::Epochs,
     read::{Direction, Snapshot},
     transact::Store,
@@ -186,7 +186,9 @@ impl MapModel {
         let mut from = Some(BASE);
         while let Some(start) = from {
             let range = (start, BASE + WINDOW);
-            let (segments, next) = content_map::read(snapshot, self.content, epoch, range, 3).await.unwrap();
+            let bounds = Bounds { found: 3, examined: 4 };
+            let (segments, next) = content_map::read_some(snapshot, self.content, epoch, range, bounds).await.unwrap();
+            assert!(next.is_none_or(|next| next > start), "it goes on");
             for segment in segments {
                 for step in 0..segment.slice.length {
                     let place = &mut array[usize::try_from(segment.offset + step - BASE).unwrap()];
@@ -200,12 +202,19 @@ impl MapModel {
     }
 
     async fn diff(&self, snapshot: &Snapshot, old: u64, new: u64) -> Vec<Difference> {
-        let mut all = Vec::new();
+        let mut all: Vec<Difference> = Vec::new();
         let mut from = Some(BASE);
         while let Some(start) = from {
-            let range = (start, BASE + WINDOW);
-            let (found, next) = content_map::diff(snapshot, self.content, (old, new), range, 2).await.unwrap();
-            all.extend(found);
+            let (range, bounds) = ((start, BASE + WINDOW), Bounds { found: 2, examined: 5 });
+            let (found, next) = content_map::diff(snapshot, self.content, (old, new), range, bounds).await.unwrap();
+            assert!(next.is_none_or(|next| next > start), "it goes on");
+            for piece in found {
+                match all.last_mut() {
+                    // What one call did not see to its end, the next one goes on with.
+                    Some(last) if last.end == piece.start && last.written == piece.written => last.end = piece.end,
+                    _ => all.push(piece),
+                }
+            }
             from = next;
         }
         all
