@@ -16,6 +16,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 
+/// The server's, so that loops in this process are compared with the same means.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What the command line asks for.
 struct Arguments {
     quick: bool,

@@ -1,6 +1,8 @@
 //! A connection that sends prepared requests and reads answers, as little work as can be: the load generator shares the
 //! machine with what it measures.
 
+use std::io::IoSlice;
+
 use anyhow::{Context, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, Mac};
@@ -156,13 +158,12 @@ impl Connection {
 
     /// Sends a request and reads its answer to the end. Returns the status and the bytes of the body.
     pub(crate) async fn call(&mut self, head: &str, body: &[u8]) -> anyhow::Result<(u16, usize)> {
-        if body.len() <= 64 * 1024 {
-            let whole = [head.as_bytes(), body].concat();
-            self.stream.write_all(&whole).await?;
-        } else {
-            self.stream.write_all(head.as_bytes()).await?;
-            self.stream.write_all(body).await?;
-        }
+        let both = [IoSlice::new(head.as_bytes()), IoSlice::new(body)];
+        let written = self.stream.write_vectored(&both).await?;
+        let (head, body) =
+            (&head.as_bytes()[written.min(head.len())..], &body[written.saturating_sub(head.len()).min(body.len())..]);
+        self.stream.write_all(head).await?;
+        self.stream.write_all(body).await?;
         let mut filled = 0;
         let (head_end, status, length) = loop {
             let count = self.stream.read(&mut self.buffer[filled..]).await?;
