@@ -257,7 +257,8 @@ fn admit(
 /// background goes on with it (Copy Blob only).
 ///
 /// # Errors
-/// [`BlobError::TooManyParts`] when it would be pending and must not; the source does not exist or is archived, a condition or lease of either stands against it, or the store failed.
+/// [`BlobError::TooManyParts`] when it would be pending and must not; the source does not exist or is archived, a
+/// condition or lease of either stands against it, or the store failed.
 pub async fn copy(
     txn: &Txn,
     request: &Authorized<CopyBlob<'_>>,

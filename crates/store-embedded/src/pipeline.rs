@@ -82,12 +82,7 @@ fn gather(shared: &Shared, log: &LogWriter) -> Next {
     }
 }
 
-fn commit(
-    shared: &Shared,
-    log: &mut LogWriter,
-    batch: Vec<Queued>,
-    buffer: &mut Vec<u8>,
-) -> Result<(), StoreError> {
+fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>, buffer: &mut Vec<u8>) -> Result<(), StoreError> {
     let mut events = Vec::new();
     let mut commits: Vec<(Sequence, Record)> = Vec::with_capacity(batch.len());
     for queued in batch {

@@ -12,7 +12,10 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use store::{Answer, ChunkRef, StoreError, chunk::ChunkSource};
 
-use super::format::{BLOCK_BYTES, BlockPlace, Place, block_at, damaged, verify};
+use super::{
+    buffers::Buffer,
+    format::{BLOCK_BYTES, BlockPlace, CHECKSUM_BYTES, Place, block_at, damaged, verify},
+};
 use crate::{disk::DiskFile, io_pool::IoPool};
 
 /// An open extent.
@@ -102,21 +105,22 @@ impl PlacedChunk {
         if self.extent.is_pending()
             && let Some(whole) = self.extent.unwritten().get(&self.offset)
         {
-            let start = usize::try_from(place.number).unwrap_or(usize::MAX).saturating_mul(BLOCK_BYTES).min(whole.len());
+            let start =
+                usize::try_from(place.number).unwrap_or(usize::MAX).saturating_mul(BLOCK_BYTES).min(whole.len());
             return Ok(Some(whole.slice(start..whole.len().min(start + place.data_bytes))));
         }
-        let mut stored = BytesMut::zeroed(place.data_bytes + 8);
+        let mut stored = Buffer::take(place.data_bytes + CHECKSUM_BYTES);
         let at = self.offset + place.stored_offset;
         let file = &self.extent.file;
-        let count = if cached { file.read_cached_at(&mut stored, at)? } else { Some(file.read_at(&mut stored, at)?) };
+        let room = stored.bytes_mut();
+        let count = if cached { file.read_cached_at(room, at)? } else { Some(file.read_at(room, at)?) };
         let Some(count) = count else { return Ok(None) };
-        if count < stored.len() {
+        if count < room.len() {
             return Err(damaged(self.extent.id, at, place.number));
         }
-        let data = verify(Place { extent: self.extent.id, offset: at }, &stored)
+        let data = verify(Place { extent: self.extent.id, offset: at }, room)
             .map_err(|()| damaged(self.extent.id, at, place.number))?;
-        stored.truncate(data);
-        Ok(Some(stored.freeze()))
+        Ok(Some(stored.freeze(data)))
     }
 
     /// Reads and verifies one block, waiting for the device if need be.

@@ -209,7 +209,12 @@ mod tests {
             (Bytes::from_static(b"c"), Some(Value::Spilled(chunk))),
             (Bytes::from_static(b"d"), Some(Value::Inline(Bytes::new()))),
         ];
-        Record::encode(&writes, vec![(7, -9)], vec![Ride { chunk, bytes: Bytes::from_static(b"xyz"), hold: Arc::new(()) }]).unwrap()
+        Record::encode(
+            &writes,
+            vec![(7, -9)],
+            vec![Ride { chunk, bytes: Bytes::from_static(b"xyz"), hold: Arc::new(()) }],
+        )
+        .unwrap()
     }
 
     #[test]
