@@ -73,6 +73,7 @@ impl EmbeddedEngine {
         self.shared.progress.synced(self.shared.index.unused_sequence() - 1);
         checkpointer::checkpoint(&self.shared)?;
         log.forget(self.shared.progress.persisted());
+        log.tidy();
         let (time, id_limit) = (self.shared.clock.now(), self.shared.ids.limit());
         // A last frame behind everything: it proves that what stands before it was synced.
         log.mark(time, id_limit).map_err(|error| self.shared.poison(&StoreError::from(error)))

@@ -200,11 +200,11 @@ fn a_checkpoint_waits_for_the_small_chunks_of_the_commits_before_it() {
         directory.wait_a_little();
         assert!(!checkpoint.is_finished() && !writer.is_finished());
         write.set(State::Open);
+        writer.join().unwrap().unwrap();
         directory.wait_until_holding();
         let during = Moment::now(&opened, &disk, index.path());
         directory.set(State::Open);
         checkpoint.join().unwrap().unwrap();
-        writer.join().unwrap().unwrap();
         during.must_survive();
     });
     Moment::now(&opened, &disk, index.path()).must_survive();

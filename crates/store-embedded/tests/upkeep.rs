@@ -229,3 +229,21 @@ fn a_backup_while_writing_is_one_instant_and_restores() {
         stop.store(true, Ordering::Relaxed);
     });
 }
+
+#[test]
+fn a_closed_store_keeps_no_used_segments_of_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { reserve_bytes: 0, log_segment_bytes: 64 * 1024, ..Options::default() };
+    let engine = Arc::new(EmbeddedEngine::open(directory.path(), options).unwrap());
+    let store = Store::new(Arc::<EmbeddedEngine>::clone(&engine));
+    let segments = || std::fs::read_dir(directory.path().join("log")).unwrap().count();
+    block_on(async {
+        for number in 0..40 {
+            put_chunk(&store, &format!("{number}"), vec![7; 10_000]).await;
+        }
+    });
+    assert!(segments() > 4, "the log has several segments");
+    engine.checkpoint().unwrap();
+    engine.close().unwrap();
+    assert!(segments() <= 2, "the one that is written to, and the next");
+}

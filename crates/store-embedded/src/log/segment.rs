@@ -119,6 +119,12 @@ impl SegmentSource {
         drop(state);
         self.shared.disk.remove(&file_name(number))
     }
+
+    /// Removes the used segments that were kept: whoever opens the log next would read them for nothing.
+    pub(crate) fn remove_spares(&self) -> io::Result<()> {
+        let spares = std::mem::take(&mut self.shared.state().spares);
+        spares.into_iter().try_for_each(|(number, _)| self.shared.disk.remove(&file_name(number)))
+    }
 }
 
 impl Drop for SegmentSource {

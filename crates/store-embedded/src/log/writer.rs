@@ -149,6 +149,13 @@ impl LogWriter {
         Ok(())
     }
 
+    /// Lets go of what is kept for later. Failing to do so costs space and time, not safety.
+    pub(crate) fn tidy(&self) {
+        if let Err(error) = self.source.remove_spares() {
+            tracing::warn!(%error, "a log segment that is no longer needed was not removed");
+        }
+    }
+
     /// Writes and syncs a frame without commits.
     pub(crate) fn mark(&mut self, time: Timestamp, id_limit: u64) -> io::Result<()> {
         match self.write(&Group { commits: &[], time, id_limit }) {
