@@ -29,6 +29,20 @@ impl Report {
         self.add(Row { what: what.into(), unit, ours, peer: Some(peer), goal: format!(">= {at_least}x"), met });
     }
 
+    /// The same, and a rate that is enough whatever the ratio.
+    pub(crate) fn ratio_or(
+        &mut self,
+        what: &str,
+        unit: &'static str,
+        ours: f64,
+        peer: (&'static str, f64),
+        (at_least, enough): (f64, f64),
+    ) {
+        let met = ours / peer.1 >= at_least || ours >= enough;
+        let goal = format!(">= {at_least}x or {enough} {unit}");
+        self.add(Row { what: what.into(), unit, ours, peer: Some(peer), goal, met });
+    }
+
     /// Ours against a fixed limit.
     pub(crate) fn limit(&mut self, what: &str, unit: &'static str, ours: f64, at_most: f64) {
         let met = ours <= at_most;

@@ -92,7 +92,7 @@ async fn puts(
     if azurite.is_some() {
         report.ratio(&what, "/s", own, ("Azurite", median(theirs)), 28.0);
     }
-    report.ratio(&what, "/s", own, ("commit loop", median(loops)), 0.4);
+    report.ratio_or(&what, "/s", own, ("commit loop", median(loops)), (0.4, 8000.0));
     Ok(())
 }
 

@@ -96,7 +96,7 @@ async fn inserts(
     if azurite.is_some() {
         report.ratio(&what, "/s", own, ("Azurite", median(theirs)), 10.0);
     }
-    report.ratio(&what, "/s", own, ("commit loop", median(loops)), 0.4);
+    report.ratio_or(&what, "/s", own, ("commit loop", median(loops)), (0.4, 10_000.0));
     Ok(own)
 }
 
