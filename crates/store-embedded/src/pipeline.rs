@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use store::{StoreError, engine::Sequence};
+use store::{StoreError, clock::ServerClock, engine::Sequence};
 
 use crate::{
     log::{Group, LogWriter, Record, WriteError},
@@ -26,17 +26,52 @@ const RELAXED_SYNC: Duration = Duration::from_millis(100);
 /// Runs until the engine closes or fails; gives the log back when it closed with everything durable.
 pub(crate) fn run(shared: &Arc<Shared>, mut log: LogWriter) -> Option<LogWriter> {
     let mut buffer = Vec::new();
+    let mut courtesy = Courtesy::default();
     loop {
+        courtesy.give_way(&shared.clock);
         let batch = match gather(shared, &log) {
             Next::Batch(batch) => batch,
             Next::Closed => return sync(shared, &mut log).map_or(None, |()| Some(log)),
         };
+        courtesy.group = batch.len();
         let outcome = commit(shared, &mut log, batch, &mut buffer);
         if let Err(error) = outcome {
             shared.poison(&error);
             return None;
         }
         log.forget(shared.progress.persisted());
+    }
+}
+
+/// A processor that is given up for longer than this, in ticks of 100 nanoseconds, went to other programs.
+const LONG_TICKS: u64 = 20_000;
+/// Groups that are written without courtesy after that.
+const RUDE_GROUPS: u32 = 1000;
+
+/// Lets those who are about to commit go first when the processors are busy with them, because a sync costs the same for
+/// one commit as for all. On an idle machine that takes no time, and where other programs are at work, or where one client
+/// commits alone, it is not done.
+#[derive(Default)]
+struct Courtesy {
+    /// Commits of the last group.
+    group: usize,
+    rude: u32,
+}
+
+impl Courtesy {
+    fn give_way(&mut self, clock: &ServerClock) {
+        if self.group < 2 {
+            return;
+        }
+        if self.rude > 0 {
+            self.rude -= 1;
+            return;
+        }
+        let before = clock.now();
+        std::thread::yield_now();
+        if clock.now().ticks().saturating_sub(before.ticks()) > LONG_TICKS {
+            self.rude = RUDE_GROUPS;
+        }
     }
 }
 
@@ -47,9 +82,6 @@ enum Next {
 }
 
 fn gather(shared: &Shared, log: &LogWriter) -> Next {
-    // Those who are about to commit come first, if the processors are busy with them: a sync costs the same for one commit
-    // as for all. On an idle machine this returns at once.
-    std::thread::yield_now();
     let mut state = shared.sequencer.lock();
     let forgettable = shared.progress.persisted();
     loop {
