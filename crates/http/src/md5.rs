@@ -117,7 +117,7 @@ impl BodyMd5 {
 fn expects_company() -> bool {
     PRESENT.load(Ordering::Relaxed) >= SURE_OF_COMPANY
         || HOPE.load(Ordering::Relaxed) > 0
-        || UNLOOKED.fetch_add(1, Ordering::Relaxed) % LOOK_AGAIN == 0
+        || UNLOOKED.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK_AGAIN)
 }
 
 fn run(jobs: Vec<Job>) {
