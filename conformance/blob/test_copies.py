@@ -5,6 +5,7 @@ import concurrent.futures
 import datetime
 import hashlib
 import os
+import re
 
 import pytest
 from azure.core import MatchConditions
@@ -111,7 +112,7 @@ def test_a_source_without_a_credential_of_its_own_is_read_with_that_of_the_copy(
         only_here.start_copy_from_url(source.url)
     assert only_here.start_copy_from_url(readable(source))["copy_status"] == "success"
     with refused(403, "CannotVerifyCopySource"):
-        copy.start_copy_from_url(readable(source)[:-6] + "AAAA%3D")
+        copy.start_copy_from_url(re.sub("sig=[^&]*", f"sig={'A' * 43}%3D", readable(source)))
 
 
 def test_a_source_that_is_not_there(source, copy, container):
