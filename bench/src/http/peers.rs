@@ -132,11 +132,34 @@ impl Peer {
         kib.unwrap_or_default() / 1024.0
     }
 
+    /// Holds it while another one is measured: what it has yet to do is not for others to wait for.
+    pub(crate) fn hold(&self) -> Held {
+        let held = Held(processes(self.child.id()));
+        held.signal("-STOP");
+        held
+    }
+
     /// Ends the process without letting it clean up.
     pub(crate) fn kill(mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
+    }
+}
+
+/// A peer that is held until this is dropped.
+pub(crate) struct Held(Vec<u32>);
+
+impl Held {
+    fn signal(&self, signal: &str) {
+        // One that has ended needs no signal.
+        let _sent = Command::new("kill").arg(signal).args(self.0.iter().map(u32::to_string)).status();
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.signal("-CONT");
     }
 }
 

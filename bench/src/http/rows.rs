@@ -90,13 +90,17 @@ impl Row {
     ) -> anyhow::Result<(f64, f64)> {
         let (mut own, mut cpu, mut theirs, mut others) = (vec![], vec![], vec![], vec![]);
         for _ in 0..rounds {
+            let others_wait = azurite.map(Peer::hold);
             let measured = load::run(ours, self.work.clone(), CLIENTS, time).await?;
             own.push(measured.rate);
             cpu.push(measured.cpu_micros);
+            drop(others_wait);
             if let Some(azurite) = azurite {
+                let _ours_waits = ours.hold();
                 theirs.push(load::run(azurite, self.work.clone(), CLIENTS, time).await?.rate);
                 settle().await?;
             }
+            let _both_wait = (ours.hold(), azurite.map(Peer::hold));
             match (&self.other, nginx) {
                 (Other::Commits(_), _) => {
                     let directory = tempfile::tempdir_in(path)?;
