@@ -132,6 +132,10 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<bool, StoreError> {
     if !shared.progress.wait_synced(sealed.last_commit) {
         return Err(StoreError::Closed);
     }
+    shared.extents.write_owed().map_err(|error| match shared.full_or(error) {
+        full @ StoreError::Full { .. } => full,
+        failed => shared.poison(&failed),
+    })?;
     shared.extents.sync_all().map_err(|error| shared.poison(&StoreError::from(error)))?;
     shared.index.flush(shared.views.watermark())?;
     shared.progress.set_persisted(sealed.checkpoint);

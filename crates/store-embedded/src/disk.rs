@@ -107,6 +107,11 @@ pub trait DiskFile: Send + Sync + 'static {
     fn set_length(&self, length: u64) -> io::Result<()>;
 }
 
+/// True when all that is wrong is that there is no room.
+pub(crate) fn is_no_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// Reads a range that must exist whole.
 ///
 /// # Errors

@@ -1,7 +1,8 @@
 //! Small chunks: they share an extent, ride in the log, and are written to their extent by the log's thread, all of a
 //! group at once. Until then their holds have their bytes.
 //!
-//! **Invariant.** A small chunk is in its extent before anybody but transactions can see it.
+//! **Invariant.** A small chunk is in its extent, or its hold has it, as long as anybody can see it; and it is in its extent
+//! before the log lets go of it.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -13,9 +14,12 @@ use super::{
     format::{Place, header, put_blocks, stored_bytes},
     table::{Extents, TARGET_BYTES},
 };
+use crate::disk::is_no_room;
 
 /// The buffer for what is written at once is given back to the allocator when a large group made it grow past this.
 const BUFFER_BYTES: usize = 1024 * 1024;
+/// Bytes of small chunks that may be owed to their extents while there is no room; beyond it the log waits.
+const OWED_BYTES: usize = 64 * 1024 * 1024;
 
 impl Extents {
     /// Gives a small chunk its place.
@@ -34,20 +38,53 @@ impl Extents {
         Ok((ChunkRef { extent: extent.id, offset, length, crc64 }, hold))
     }
 
-    /// Writes small chunks to their places. Durable only with the log; writing them again does no harm.
+    /// Writes small chunks to their places; durable only with the log. What has no room is owed: the log carries it, its
+    /// hold has it for readers, and [`Extents::write_owed`] tries again.
     pub(crate) fn write_small<'a>(
         &self,
-        rides: impl Iterator<Item = &'a Ride>,
+        rides: impl Iterator<Item = &'a Ride> + Clone,
         buffer: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
+        match self.write_runs(rides.clone(), buffer) {
+            Err(StoreError::Io(error)) if is_no_room(&error) && self.owe(rides) => Ok(()),
+            written => written,
+        }
+    }
+
+    /// False when more is owed than may be: memory is bounded.
+    fn owe<'a>(&self, rides: impl Iterator<Item = &'a Ride>) -> bool {
+        let mut state = self.state();
+        let before = state.owed.len();
+        state.owed.extend(rides.cloned());
+        let bytes: usize = state.owed.iter().map(|ride| ride.bytes.len()).sum();
+        if bytes > OWED_BYTES {
+            state.owed.truncate(before);
+        }
+        bytes <= OWED_BYTES
+    }
+
+    /// Writes what is owed. Before a checkpoint lets go of the log that carries it; only one at a time.
+    pub(crate) fn write_owed(&self) -> Result<(), StoreError> {
+        let owed = self.state().owed.clone();
+        if !owed.is_empty() {
+            self.write_runs(owed.iter(), &mut Vec::new())?;
+            // What came meanwhile stands behind it.
+            let paid = self.state().owed.drain(..owed.len()).collect::<Vec<_>>();
+            drop(paid);
+        }
+        Ok(())
+    }
+
+    /// Writes them, neighbours at once. Writing them again does no harm.
+    fn write_runs<'a>(&self, rides: impl Iterator<Item = &'a Ride>, buffer: &mut Vec<u8>) -> Result<(), StoreError> {
         let mut rides: Vec<&Ride> = rides.collect();
         rides.sort_unstable_by_key(|ride| (ride.chunk.extent, ride.chunk.offset));
-        while let Some((first, _)) = rides.split_first() {
+        let mut rest = &*rides;
+        while let Some((first, _)) = rest.split_first() {
             let start = Place { extent: first.chunk.extent, offset: first.chunk.offset };
             let mut next = start;
             buffer.clear();
-            // Those that are neighbours are written at once.
-            let neighbours = rides.iter().take_while(|ride| {
+            let neighbours = rest.iter().take_while(|ride| {
                 let place = Place { extent: ride.chunk.extent, offset: ride.chunk.offset };
                 if place != next {
                     return false;
@@ -62,7 +99,7 @@ impl Extents {
             // Only now: a sync that began before must not clear the mark of bytes that came after it.
             self.mark_dirty(&extent);
             written?;
-            rides.drain(..count);
+            rest = rest.get(count..).unwrap_or_default();
         }
         if buffer.capacity() > BUFFER_BYTES {
             *buffer = Vec::new();
@@ -76,6 +113,6 @@ impl Extents {
             let extent = self.get_or_create(ride.chunk.extent)?;
             extent.file.write_at(&header(extent.id), 0)?;
         }
-        self.write_small(rides.iter(), buffer)
+        self.write_runs(rides.iter(), buffer)
     }
 }

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
-use store::StoreError;
+use store::{StoreError, chunk::Ride};
 
 use super::{
     DIRECTORY,
@@ -43,6 +43,8 @@ pub(super) struct State {
     dirty: Vec<Arc<Extent>>,
     /// Extents with streamed chunks that were finished without a sync.
     unsynced_streams: Vec<Arc<Extent>>,
+    /// Small chunks that found no room in their extents yet.
+    pub(super) owed: Vec<Ride>,
     directory_dirty: bool,
     /// Extents to delete once no view is older than the sequence.
     retired: Vec<(u64, u64)>,

@@ -5,6 +5,8 @@ use std::io;
 use store::{StoreError, engine::Sequence};
 use types::Timestamp;
 
+use crate::disk::is_no_room;
+
 use super::{
     frame::{FrameHeader, HEADER_BYTES, SECTOR_BYTES, frame_bytes},
     record::Record,
@@ -55,10 +57,7 @@ pub(crate) enum WriteError {
 impl WriteError {
     /// Only a full disk is worth waiting for.
     fn of(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoRoom(error),
-            _ => Self::Failed(error),
-        }
+        if is_no_room(&error) { Self::NoRoom(error) } else { Self::Failed(error) }
     }
 
     /// The same, when the store says it.
