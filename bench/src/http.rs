@@ -3,57 +3,51 @@
 mod blob;
 mod client;
 mod load;
+mod machine;
 mod peers;
 mod queue;
-mod rows;
+mod scene;
+mod signer;
 mod table;
+mod whole;
 
 use std::time::Duration;
 
 use crate::{Arguments, report::Report};
+use scene::Scene;
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Report> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
-    let rounds = if arguments.quick { 1 } else { 3 };
-    runtime.block_on(rows::run(arguments, time, rounds))
-}
-
-/// The Blob service beyond whole blobs, beside Azurite's.
-pub(crate) fn run_blob(arguments: &Arguments) -> anyhow::Result<Report> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
-    let rounds = if arguments.quick { 1 } else { 3 };
-    runtime.block_on(blob::run(arguments, time, rounds))
-}
-
-/// The Queue service, beside Azurite's.
-pub(crate) fn run_queue(arguments: &Arguments) -> anyhow::Result<Report> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
-    let rounds = if arguments.quick { 1 } else { 3 };
-    runtime.block_on(queue::run(arguments, time, rounds))
-}
-
-/// The Table service, beside Azurite's.
-pub(crate) fn run_table(arguments: &Arguments) -> anyhow::Result<Report> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let time = Duration::from_secs(if arguments.quick { 2 } else { 5 });
-    let rounds = if arguments.quick { 1 } else { 3 };
-    runtime.block_on(table::run(arguments, time, rounds))
+/// The suites that need a server.
+pub(crate) fn run(suite: &str, arguments: &Arguments) -> anyhow::Result<Report> {
+    runtime()?.block_on(async {
+        let mut scene = Scene::set(arguments)?;
+        match suite {
+            "blob" => blob::run(&mut scene).await?,
+            "queue" => queue::run(&mut scene).await?,
+            "table" => table::run(&mut scene).await?,
+            _ => whole::run(&mut scene).await?,
+        }
+        Ok(std::mem::take(&mut scene.report))
+    })
 }
 
 /// Loads a server that is already running, for profiling it: `load PORT put|get BYTES SECONDS`, of the Table service
 /// `load PORT insert|batch|point|scan 0 SECONDS`, of the Queue service `load PORT queue MESSAGES SECONDS`.
 pub(crate) fn load(words: &[String]) -> anyhow::Result<()> {
-    let [port, verb, bytes, seconds] = words else { anyhow::bail!("load PORT put|get|queue BYTES|MESSAGES SECONDS") };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let bytes: usize = bytes.parse()?;
-    if let Some(work) = table::Work::named(verb) {
-        return runtime.block_on(table::load_running(port.parse()?, work, Duration::from_secs(seconds.parse()?)));
-    }
-    if verb == "queue" {
-        return runtime.block_on(queue::load_running(port.parse()?, bytes, Duration::from_secs(seconds.parse()?)));
-    }
-    runtime.block_on(rows::load(port.parse()?, verb, bytes, Duration::from_secs(seconds.parse()?)))
+    let [port, verb, size, seconds] = words else { anyhow::bail!("load PORT put|get|queue BYTES|MESSAGES SECONDS") };
+    let (peer, size, time) =
+        (peers::Peer::running(port.parse()?)?, size.parse()?, Duration::from_secs(seconds.parse()?));
+    let measured = runtime()?.block_on(async {
+        match (verb.as_str(), table::Work::named(verb)) {
+            (_, Some(work)) => table::load_running(&peer, work, time).await,
+            ("queue", _) => queue::load_running(&peer, size, time).await,
+            ("put", _) => whole::load_running(&peer, true, size, time).await,
+            _ => whole::load_running(&peer, false, size, time).await,
+        }
+    })?;
+    println!("{:.0}/s", measured.rate);
+    Ok(())
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
 }

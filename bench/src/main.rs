@@ -46,10 +46,7 @@ fn main() -> anyhow::Result<()> {
     }
     std::fs::create_dir_all(&arguments.directory)?;
     let report = match suite.as_str() {
-        "http" => http::run(&arguments)?,
-        "blob" => http::run_blob(&arguments)?,
-        "queue" => http::run_queue(&arguments)?,
-        "table" => http::run_table(&arguments)?,
+        "blob" | "http" | "queue" | "table" => http::run(&suite, &arguments)?,
         "store" => store::run(&arguments)?,
         // Not for people: the parts of a suite that need a process of their own.
         "store-child" => return store::child(&arguments),

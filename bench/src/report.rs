@@ -12,7 +12,7 @@ struct Row {
     ours: f64,
     peer: Option<(&'static str, f64)>,
     goal: String,
-    met: bool,
+    met: Option<bool>,
 }
 
 impl Report {
@@ -25,7 +25,7 @@ impl Report {
         peer: (&'static str, f64),
         at_least: f64,
     ) {
-        let met = ours / peer.1 >= at_least;
+        let met = Some(ours / peer.1 >= at_least);
         self.add(Row { what: what.into(), unit, ours, peer: Some(peer), goal: format!(">= {at_least}x"), met });
     }
 
@@ -38,14 +38,19 @@ impl Report {
         peer: (&'static str, f64),
         (at_least, enough): (f64, f64),
     ) {
-        let met = ours / peer.1 >= at_least || ours >= enough;
+        let met = Some(ours / peer.1 >= at_least || ours >= enough);
         let goal = format!(">= {at_least}x or {enough} {unit}");
         self.add(Row { what: what.into(), unit, ours, peer: Some(peer), goal, met });
     }
 
+    /// The same without a goal: to know where we stand.
+    pub(crate) fn beside(&mut self, what: &str, unit: &'static str, ours: f64, peer: (&'static str, f64)) {
+        self.add(Row { what: what.into(), unit, ours, peer: Some(peer), goal: String::new(), met: None });
+    }
+
     /// Ours against a fixed limit.
     pub(crate) fn limit(&mut self, what: &str, unit: &'static str, ours: f64, at_most: f64) {
-        let met = ours <= at_most;
+        let met = Some(ours <= at_most);
         self.add(Row { what: what.into(), unit, ours, peer: None, goal: format!("<= {at_most} {unit}"), met });
     }
 
@@ -80,7 +85,7 @@ impl Report {
 fn line(row: &Row) -> String {
     let peer = row.peer.map_or(String::new(), |(name, value)| format!("{name} {value:.0}"));
     let ratio = row.peer.map_or(String::new(), |(_, value)| format!("{:.2}x", row.ours / value));
-    let verdict = if row.met { "met" } else { "NOT met" };
+    let verdict = row.met.map_or("", |met| if met { "met" } else { "NOT met" });
     let ours = format!("{:.0} {}", row.ours, row.unit);
     format!("{:<58} {ours:>12} {peer:>22} {ratio:>7}  {} {verdict}", row.what, row.goal)
 }

@@ -1,107 +1,98 @@
-//! The closed loop: so many connections, each sending its next request when the last was answered.
+//! The closed loop: so many clients, each with a connection of its own, sending its next request when the last was
+//! answered. What a client sends over and over it prepares before the clock starts, because the load generator shares the
+//! machine with what it measures.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use super::{
-    client::{Connection, Signer},
-    peers::Peer,
-};
+use tokio::sync::Barrier;
 
-/// What every connection sends.
-#[derive(Clone)]
-pub(crate) enum Work {
-    /// Put Blob of a new name each time.
-    Put(Arc<Vec<u8>>),
-    /// Get Blob of one of so many names.
-    Get { names: u64, bytes: usize },
-    /// A plain GET of a file, for a server that knows no signatures.
-    File { path: String, bytes: usize },
+use super::{client::Connection, peers::Peer};
+
+/// Clients at once.
+pub(crate) const CLIENTS: usize = 64;
+
+/// One client of a service.
+pub(crate) trait Client: Send + 'static {
+    /// Where a peer serves it.
+    fn port(peer: &Peer) -> u16;
+
+    /// What it does over and over. Returns how many of its calls count.
+    fn once(&mut self, connection: &mut Connection) -> impl Future<Output = anyhow::Result<u64>> + Send;
 }
 
 /// What a loop measured.
 pub(crate) struct Measured {
+    /// Calls a second.
     pub(crate) rate: f64,
+    /// Processor time of the peer for each.
     pub(crate) cpu_micros: f64,
 }
 
-static NAME: AtomicU64 = AtomicU64::new(0);
-
-pub(crate) async fn run(peer: &Peer, work: Work, connections: usize, time: Duration) -> anyhow::Result<Measured> {
-    let signer = Signer::new()?;
-    let port = peer.port;
-    let ready = Arc::new(tokio::sync::Barrier::new(connections + 1));
+pub(crate) async fn run<C: Client>(peer: &Peer, clients: Vec<C>, time: Duration) -> anyhow::Result<Measured> {
+    let port = C::port(peer);
+    let ready = Arc::new(Barrier::new(clients.len() + 1));
     let mut tasks = Vec::new();
-    for number in 0..connections as u64 {
-        let (signer, work, ready) = (signer.clone(), work.clone(), Arc::clone(&ready));
+    for mut client in clients {
+        let mut connection = Connection::open(port).await?;
+        let ready = Arc::clone(&ready);
         tasks.push(tokio::spawn(async move {
-            let mut connection = Connection::open(port).await?;
-            // Signed before the clock starts: the load generator shares the machine with what it measures.
-            let prepared = work.prepare(&signer, number);
             ready.wait().await;
             let start = Instant::now();
-            let mut count = 0_u64;
+            let mut calls = 0;
             while start.elapsed() < time {
-                let next = prepared
-                    .get(usize::try_from(count)?)
-                    .map_or_else(|| work.head(&signer, number, count), Clone::clone);
-                one(&mut connection, &next, &work).await?;
-                count += 1;
+                calls += client.once(&mut connection).await?;
             }
-            Ok::<_, anyhow::Error>(count)
+            Ok::<_, anyhow::Error>(calls)
         }));
     }
     ready.wait().await;
-    let cpu_before = peer.cpu_seconds();
-    let start = Instant::now();
-    let mut requests = 0;
+    let (cpu_before, start) = (peer.cpu_seconds(), Instant::now());
+    let mut calls = 0;
     for task in tasks {
-        requests += task.await??;
+        calls += task.await??;
     }
-    let seconds = start.elapsed().as_secs_f64();
-    let cpu = peer.cpu_seconds() - cpu_before;
-    Ok(Measured { rate: requests as f64 / seconds, cpu_micros: cpu * 1e6 / requests.max(1) as f64 })
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), peer.cpu_seconds() - cpu_before);
+    Ok(Measured { rate: calls as f64 / seconds, cpu_micros: cpu * 1e6 / calls.max(1) as f64 })
 }
 
-impl Work {
-    /// Requests of one connection, as many as it may need for a while; more are made as they are needed.
-    fn prepare(&self, signer: &Signer, connection: u64) -> Vec<String> {
-        let count = match self {
-            Self::Put(data) if data.len() > 64 * 1024 => 100,
-            Self::Put(_) | Self::Get { .. } => 3000,
-            Self::File { .. } => 0,
-        };
-        (0..count).map(|number| self.head(signer, connection, number)).collect()
-    }
+/// A request, and the status that it must be answered with.
+pub(crate) struct Request {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+    pub(crate) wanted: u16,
+}
 
-    fn head(&self, signer: &Signer, connection: u64, number: u64) -> String {
-        match self {
-            Self::Put(data) => {
-                let name = NAME.fetch_add(1, Ordering::Relaxed);
-                let extra = [("x-ms-blob-type", "BlockBlob")];
-                signer.head("PUT", &format!("/bench/p{name:010}"), &[], data.len(), &extra)
-            }
-            Self::Get { names, bytes } => {
-                let name = (connection * 7919 + number) % names;
-                signer.head("GET", &format!("/bench/g{name}-{bytes}"), &[], 0, &[])
-            }
-            Self::File { path, .. } => format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
-        }
+impl Request {
+    pub(crate) async fn send(&self, connection: &mut Connection) -> anyhow::Result<()> {
+        let (status, _) = connection.call(&self.head, &self.body).await?;
+        let line = self.head.lines().next().unwrap_or_default();
+        anyhow::ensure!(status == self.wanted, "{line} answered {status}");
+        Ok(())
     }
 }
 
-async fn one(connection: &mut Connection, head: &str, work: &Work) -> anyhow::Result<()> {
-    let (body, wanted, expected): (&[u8], _, _) = match work {
-        Work::Put(data) => (data, 201, None),
-        Work::Get { bytes, .. } | Work::File { bytes, .. } => (&[], 200, Some(*bytes)),
-    };
-    let (status, bytes) = connection.call(head, body).await?;
-    anyhow::ensure!(status == wanted, "answered {status}");
-    anyhow::ensure!(expected.is_none_or(|expected| expected == bytes), "answered {bytes} bytes");
+/// Sends numbered requests from so many connections at once.
+pub(crate) async fn fill(
+    port: u16,
+    connections: usize,
+    count: u64,
+    request: impl Fn(u64) -> Request + Clone + Send + 'static,
+) -> anyhow::Result<()> {
+    let tasks = (0..connections).map(|task| {
+        let request = request.clone();
+        tokio::spawn(async move {
+            let mut connection = Connection::open(port).await?;
+            for number in (task as u64..count).step_by(connections) {
+                request(number).send(&mut connection).await?;
+            }
+            Ok::<_, anyhow::Error>(())
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await??;
+    }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(crate) struct Peer {
     /// The port of its Table service.
     pub(crate) table_port: u16,
     child: Child,
-    /// From its start to the first connection it took.
+    /// From its start to the first connection that each of its services took.
     pub(crate) start: Duration,
 }
 
@@ -110,8 +110,11 @@ impl Peer {
         Ok(Some(peer))
     }
 
+    /// Until it answers at every port that it has: some open them one after the other.
     fn wait(&mut self, start: Instant) -> anyhow::Result<()> {
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        let ports = [self.port, self.queue_port, self.table_port];
+        let closed = |port: &u16| *port != 0 && TcpStream::connect(("127.0.0.1", *port)).is_err();
+        while ports.iter().any(closed) {
             anyhow::ensure!(start.elapsed() < Duration::from_secs(60), "it did not start within a minute");
             anyhow::ensure!(self.child.try_wait()?.is_none(), "it ended at once");
             std::thread::sleep(Duration::from_millis(1));
@@ -140,7 +143,7 @@ impl Peer {
     }
 
     /// Ends the process without letting it clean up.
-    pub(crate) fn kill(mut self) -> anyhow::Result<()> {
+    pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())

@@ -1,103 +1,84 @@
 //! The Table service over HTTP: all clients on one table, and for inserts on one partition.
 
 use std::{
-    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::{
-    client::{Connection, Signer},
+    client::Connection,
+    load::{self, CLIENTS, Client, Measured, Request},
+    machine::group_commit_loop,
     peers::Peer,
-    rows::median,
+    scene::{Scene, Who, median},
+    signer::Signer,
 };
-use crate::{Arguments, report::Report, store::commits};
 
-const CLIENTS: usize = 64;
 /// Entities that point queries look for and scans read.
 const FEW: usize = 10_000;
 const BATCH: usize = 100;
 const PAGE: usize = 1000;
 
-pub(crate) async fn run(arguments: &Arguments, time: Duration, rounds: usize) -> anyhow::Result<Report> {
-    let mut report = Report::default();
-    let directory = tempfile::tempdir_in(&arguments.directory)?;
-    let path = directory.path();
-    let ours = Peer::lazuli(&path.join("lazuli"))?;
-    let azurite = Peer::azurite(&path.join("azurite"))?;
-    fill(&ours, "few", FEW).await?;
-    make(&ours, "writes").await?;
-    if let Some(azurite) = &azurite {
+pub(crate) async fn run(scene: &mut Scene) -> anyhow::Result<()> {
+    fill(&scene.ours, "few", FEW).await?;
+    if let Some(azurite) = &scene.azurite {
         // Enough to read a page and to look for one.
         fill_one_by_one(azurite, "few", 2 * PAGE).await?;
-        make(azurite, "writes").await?;
     }
-    let inserted = inserts(&ours, azurite.as_ref(), path, time, rounds, &mut report).await?;
-    let reads =
-        [("point query", Work::Point { entities: 2 * PAGE }, 22.0), ("scan of 1,000 rows of 1 KiB", Work::Scan, 6.0)];
-    for (what, work, goal) in reads {
-        let (mut own, mut cpu, mut theirs) = (vec![], vec![], vec![]);
-        for _ in 0..rounds {
-            let measured = load(&ours, "few", work, time).await?;
-            own.push(measured.rate);
-            cpu.push(measured.cpu_micros);
-            if let Some(azurite) = &azurite {
-                theirs.push(load(azurite, "few", work, time).await?.rate);
-            }
-        }
-        let what = format!("{what}, {CLIENTS} clients ({:.0} us CPU each)", median(cpu));
-        if azurite.is_some() {
-            report.ratio(&what, "/s", median(own), ("Azurite", median(theirs)), goal);
-        }
+    for peer in scene.both() {
+        make(peer, "writes").await?;
     }
-    drop(azurite);
-    let batches = load(&ours, "writes", Work::Batch, time).await?;
-    let entities = batches.rate * BATCH as f64;
-    let what = format!("batch of {BATCH} ({:.0} us CPU each), entities", batches.cpu_micros);
-    report.ratio(&what, "/s", entities, ("Insert Entity", inserted), 3.0);
-    let many = if arguments.quick { 200_000 } else { 10_000_000 };
-    fill(&ours, "many", many).await?;
-    let (mut among_few, mut among_many) = (vec![], vec![]);
-    for _ in 0..rounds.max(2) {
-        among_few.push(load(&ours, "few", Work::Point { entities: FEW }, time).await?.rate);
-        among_many.push(load(&ours, "many", Work::Point { entities: many }, time).await?.rate);
-    }
-    let what = format!("point query among {many} entities");
-    report.ratio(&what, "/s", median(among_many), ("10,000", median(among_few)), 1.0 / 1.5);
-    Ok(report)
+    let inserted = inserts(scene).await?;
+    reads(scene, "point query", Work::Point { entities: 2 * PAGE }, 22.0).await?;
+    reads(scene, "scan of 1,000 rows of 1 KiB", Work::Scan, 6.0).await?;
+    scene.azurite = None;
+    batches(scene, inserted).await?;
+    among_many(scene).await
 }
 
 /// Insert Entity into one partition, beside Azurite and beside the loop of durable commits. Returns our rate.
-async fn inserts(
-    ours: &Peer,
-    azurite: Option<&Peer>,
-    path: &Path,
-    time: Duration,
-    rounds: usize,
-    report: &mut Report,
-) -> anyhow::Result<f64> {
-    let (mut own, mut cpu, mut theirs, mut loops) = (vec![], vec![], vec![], vec![]);
-    for _ in 0..rounds {
-        let measured = load(ours, "writes", Work::Insert, time).await?;
-        own.push(measured.rate);
-        cpu.push(measured.cpu_micros);
-        if let Some(azurite) = azurite {
-            theirs.push(load(azurite, "writes", Work::Insert, time).await?.rate);
+async fn inserts(scene: &mut Scene) -> anyhow::Result<f64> {
+    let medians = scene.turns(|who, _| Entities::clients(who, "writes", Work::Insert), &[group_commit_loop]).await?;
+    let what = format!("Insert Entity 1 KiB, one partition, {CLIENTS} clients ({:.0} us CPU each)", medians.cpu_micros);
+    if let Some(azurite) = medians.azurite {
+        scene.report.ratio(&what, "/s", medians.ours, ("Azurite", azurite), 10.0);
+    }
+    scene.report.ratio_or(&what, "/s", medians.ours, ("commit loop", medians.machine[0]), (0.4, 10_000.0));
+    Ok(medians.ours)
+}
+
+async fn reads(scene: &mut Scene, what: &str, work: Work, goal: f64) -> anyhow::Result<()> {
+    let medians = scene.turns(|who, _| Entities::clients(who, "few", work), &[]).await?;
+    let what = format!("{what}, {CLIENTS} clients ({:.0} us CPU each)", medians.cpu_micros);
+    if let Some(azurite) = medians.azurite {
+        scene.report.ratio(&what, "/s", medians.ours, ("Azurite", azurite), goal);
+    }
+    Ok(())
+}
+
+async fn batches(scene: &mut Scene, inserted: f64) -> anyhow::Result<()> {
+    let medians = scene.turns(|who, _| Entities::clients(who, "writes", Work::Batch), &[]).await?;
+    let what = format!("batch of {BATCH} ({:.0} us CPU each), entities", medians.cpu_micros);
+    scene.report.ratio(&what, "/s", medians.ours * BATCH as f64, ("Insert Entity", inserted), 3.0);
+    Ok(())
+}
+
+async fn among_many(scene: &mut Scene) -> anyhow::Result<()> {
+    let many = scene.size(200_000, 10_000_000);
+    fill(&scene.ours, "many", many).await?;
+    let (mut among_few, mut among_many) = (vec![], vec![]);
+    for _ in 0..scene.rounds().max(2) {
+        for (table, entities, rates) in [("few", FEW, &mut among_few), ("many", many, &mut among_many)] {
+            let clients = Entities::clients(Who::Ours, table, Work::Point { entities })?;
+            rates.push(load::run(&scene.ours, clients, scene.time()).await?.rate);
         }
-        let target = tempfile::tempdir_in(path)?;
-        let commits = target.path().join("commits");
-        loops.push(tokio::task::spawn_blocking(move || commits::group_commit_loop(&commits, time)).await??);
     }
-    let what = format!("Insert Entity 1 KiB, one partition, {CLIENTS} clients ({:.0} us CPU each)", median(cpu));
-    let own = median(own);
-    if azurite.is_some() {
-        report.ratio(&what, "/s", own, ("Azurite", median(theirs)), 10.0);
-    }
-    report.ratio_or(&what, "/s", own, ("commit loop", median(loops)), (0.4, 10_000.0));
-    Ok(own)
+    let what = format!("point query among {many} entities");
+    scene.report.ratio(&what, "/s", median(among_many), ("10,000", median(among_few)), 1.0 / 1.5);
+    Ok(())
 }
 
 /// What every connection does, over and over.
@@ -140,14 +121,12 @@ const MULTIPART: &str = "multipart/mixed; boundary=b";
 const QUIET: [(&str, &str); 2] = [("Accept", "application/json;odata=nometadata"), ("Prefer", "return-no-content")];
 
 /// Loads a server that somebody else started.
-pub(crate) async fn load_running(port: u16, work: Work, time: Duration) -> anyhow::Result<()> {
-    let peer = Peer::running(port)?;
-    if fill(&peer, "loaded", FEW).await.is_err() {
+pub(crate) async fn load_running(peer: &Peer, work: Work, time: Duration) -> anyhow::Result<Measured> {
+    if fill(peer, "loaded", FEW).await.is_err() {
         eprintln!("the table is there already");
     }
     ROW.fetch_add(u64::from(std::process::id()) << 20, Ordering::Relaxed);
-    println!("{:.0}/s", load(&peer, "loaded", work, time).await?.rate);
-    Ok(())
+    load::run(peer, Entities::clients(Who::Ours, "loaded", work)?, time).await
 }
 
 impl Work {
@@ -189,52 +168,42 @@ impl Work {
             Self::Point { .. } | Self::Scan => String::new(),
         }
     }
+}
 
-    async fn once(self, connection: &mut Connection, head: &str, table: &str) -> anyhow::Result<()> {
-        let wanted = match self {
-            Self::Insert => 204,
-            Self::Batch => 202,
-            Self::Point { .. } | Self::Scan => 200,
+struct Entities {
+    work: Work,
+    table: Arc<str>,
+    heads: Vec<String>,
+    sent: usize,
+}
+
+impl Entities {
+    fn clients(who: Who, table: &str, work: Work) -> anyhow::Result<Vec<Self>> {
+        let (signer, table) = (Signer::new()?, Arc::<str>::from(table));
+        let count = if who == Who::Nginx { 0 } else { CLIENTS };
+        let heads = (0..count).map(|client| work.heads(&signer, &table, client));
+        Ok(heads.map(|heads| Self { work, table: Arc::clone(&table), heads, sent: 0 }).collect())
+    }
+}
+
+impl Client for Entities {
+    fn port(peer: &Peer) -> u16 {
+        peer.table_port
+    }
+
+    async fn once(&mut self, connection: &mut Connection) -> anyhow::Result<u64> {
+        let wanted = match self.work {
+            Work::Insert => 204,
+            Work::Batch => 202,
+            Work::Point { .. } | Work::Scan => 200,
         };
-        let (status, bytes) = connection.call(head, self.body(table).as_bytes()).await?;
+        let head = &self.heads[self.sent % self.heads.len()];
+        self.sent += 1;
+        let (status, bytes) = connection.call(head, self.work.body(&self.table).as_bytes()).await?;
         anyhow::ensure!(status == wanted, "answered {status}");
-        anyhow::ensure!(!matches!(self, Self::Scan) || bytes > PAGE * 900, "a page of {bytes} bytes");
-        Ok(())
+        anyhow::ensure!(!matches!(self.work, Work::Scan) || bytes > PAGE * 900, "a page of {bytes} bytes");
+        Ok(1)
     }
-}
-
-struct Measured {
-    rate: f64,
-    cpu_micros: f64,
-}
-
-/// The closed loop on one table.
-async fn load(peer: &Peer, table: &str, work: Work, time: Duration) -> anyhow::Result<Measured> {
-    let (signer, port) = (Signer::new()?, peer.table_port);
-    let table: Arc<str> = table.into();
-    let heads: Vec<Vec<String>> = (0..CLIENTS).map(|task| work.heads(&signer, &table, task)).collect();
-    let (cpu_before, start) = (peer.cpu_seconds(), Instant::now());
-    let tasks = heads.into_iter().map(|heads| {
-        let table = Arc::clone(&table);
-        tokio::spawn(async move {
-            let mut connection = Connection::open(port).await?;
-            let mut count = 0;
-            for head in heads.iter().cycle() {
-                if start.elapsed() >= time {
-                    break;
-                }
-                work.once(&mut connection, head, &table).await?;
-                count += 1;
-            }
-            Ok::<_, anyhow::Error>(count)
-        })
-    });
-    let mut calls = 0;
-    for task in tasks.collect::<Vec<_>>() {
-        calls += task.await??;
-    }
-    let (seconds, cpu) = (start.elapsed().as_secs_f64(), peer.cpu_seconds() - cpu_before);
-    Ok(Measured { rate: calls as f64 / seconds, cpu_micros: cpu * 1e6 / calls.max(1) as f64 })
 }
 
 async fn make(peer: &Peer, table: &str) -> anyhow::Result<()> {
@@ -248,36 +217,25 @@ async fn make(peer: &Peer, table: &str) -> anyhow::Result<()> {
 /// The same as [`fill`], for a peer that answers 500 to batches of this form.
 async fn fill_one_by_one(peer: &Peer, table: &str, count: usize) -> anyhow::Result<()> {
     make(peer, table).await?;
-    let (signer, mut connection) = (Signer::new()?, Connection::open(peer.table_port).await?);
-    for row in 0..count {
-        let body = entity(row as u64);
-        let head = signer.table_head("POST", &format!("/{table}"), JSON, body.len(), &QUIET);
-        let (status, _) = connection.call(&head, body.as_bytes()).await?;
-        anyhow::ensure!(status == 204, "Insert Entity answered {status}");
-    }
-    Ok(())
+    let (signer, path) = (Signer::new()?, format!("/{table}"));
+    let request = move |row| {
+        let body = entity(row);
+        Request { head: signer.table_head("POST", &path, JSON, body.len(), &QUIET), body: body.into(), wanted: 204 }
+    };
+    load::fill(peer.table_port, 1, count as u64, request).await
 }
 
 /// Makes a table with so many entities in one partition, whose rows are numbered.
 async fn fill(peer: &Peer, table: &str, count: usize) -> anyhow::Result<()> {
     make(peer, table).await?;
-    let (signer, port) = (Signer::new()?, peer.table_port);
-    let table: Arc<str> = table.into();
-    let tasks = (0..8).map(|task| {
-        let (signer, table) = (signer.clone(), Arc::clone(&table));
-        tokio::spawn(async move {
-            let mut connection = Connection::open(port).await?;
-            for start in (task * BATCH..count).step_by(8 * BATCH) {
-                let body = batch(&table, (start..count.min(start + BATCH)).map(|row| row as u64));
-                let head = signer.table_head("POST", "/$batch", MULTIPART, body.len(), &[]);
-                let (status, _) = connection.call(&head, body.as_bytes()).await?;
-                anyhow::ensure!(status == 202, "a batch answered {status}");
-            }
-            Ok::<_, anyhow::Error>(())
-        })
-    });
-    for task in tasks.collect::<Vec<_>>() {
-        task.await??;
-    }
-    Ok(())
+    let (signer, table, count, step) = (Signer::new()?, Arc::<str>::from(table), count as u64, BATCH as u64);
+    let request = move |number| {
+        let body = batch(&table, number * step..count.min((number + 1) * step));
+        Request {
+            head: signer.table_head("POST", "/$batch", MULTIPART, body.len(), &[]),
+            body: body.into(),
+            wanted: 202,
+        }
+    };
+    load::fill(peer.table_port, 8, count.div_ceil(step), request).await
 }

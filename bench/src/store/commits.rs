@@ -9,13 +9,14 @@ use std::{
 
 use bytes::Bytes;
 use fjall::{Database, KeyspaceCreateOptions, PersistMode};
-use store::{Scope, Store, StoreError, key::KeyBuilder, space::Space};
-use types::UnitId;
+use store::{Scope, Store, StoreError, content, key::KeyBuilder, space::Space};
+use types::{ContentId, UnitId};
 
 use super::{Arguments, Dice, Report, open, runtime};
 
 const TASKS: usize = 64;
 const ROW_BYTES: usize = 300;
+const CHUNK_BYTES: usize = 4096;
 
 pub(crate) fn run(arguments: &Arguments, report: &mut Report) -> anyhow::Result<()> {
     let (rounds, seconds) = if arguments.quick { (2, 2) } else { (4, 5) };
@@ -46,6 +47,11 @@ pub(crate) fn one_task_loop(path: &Path, time: Duration) -> anyhow::Result<f64> 
     ours_loop(path, time, 1, Object::One)
 }
 
+/// The same with what a Put Blob of 4 KiB commits: a chunk with its row, and one row more.
+pub(crate) fn group_commit_loop_with_chunks(path: &Path, time: Duration) -> anyhow::Result<f64> {
+    ours_loop(path, time, TASKS, Object::Chunk)
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -55,6 +61,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 enum Object {
     Each,
     One,
+    Chunk,
 }
 
 fn ours_loop(path: &Path, time: Duration, tasks: usize, object: Object) -> anyhow::Result<f64> {
@@ -80,21 +87,32 @@ fn ours_loop(path: &Path, time: Duration, tasks: usize, object: Object) -> anyho
 
 async fn committer(store: Store, task: u64, end: Instant, object: Object) -> Result<u64, StoreError> {
     let mut dice = Dice(task);
-    let value = Bytes::from(vec![7; ROW_BYTES]);
+    let (value, data) = (Bytes::from(vec![7; ROW_BYTES]), Bytes::from(vec![7; CHUNK_BYTES]));
     let mut commits = 0;
     while Instant::now() < end {
         let row = |kind| KeyBuilder::new(Space::Test, kind).number(dice.0).number(task).build();
         let (first, second) = (row(1), row(2));
-        dice.next();
+        let owner = ContentId::new(dice.next());
         let latch: &[u8] = match object {
-            Object::Each => &first,
+            Object::Each | Object::Chunk => &first,
             Object::One => b"the one object",
         };
-        let (first, second, value) = (&first, &second, &value);
+        let chunk = match object {
+            Object::Chunk => {
+                let mut writer = store.write_chunk(Some(CHUNK_BYTES as u64))?;
+                writer.write(data.clone()).await?;
+                Some(writer.finish().await?)
+            }
+            Object::Each | Object::One => None,
+        };
+        let (first, second, value, chunk) = (&first, &second, &value, &chunk);
         store
             .transact(Scope::unit(UnitId::new(1)).object(latch), |txn| async move {
                 txn.put(first.clone(), value.clone());
-                txn.put(second.clone(), value.clone());
+                match chunk {
+                    Some(chunk) => content::link(&txn, chunk, owner),
+                    None => txn.put(second.clone(), value.clone()),
+                }
                 Ok::<_, StoreError>(())
             })
             .await?;
