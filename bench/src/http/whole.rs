@@ -201,7 +201,7 @@ pub(crate) async fn load_running(peer: &Peer, puts: bool, bytes: usize, time: Du
     let signer = Signer::new()?;
     let clients = match puts {
         true => Blobs::put(&signer, &Arc::new(vec![0x5A; bytes])),
-        false => Blobs::get(&signer, LARGE_NAMES, bytes),
+        false => Blobs::get(&signer, if bytes == SMALL { SMALL_NAMES } else { LARGE_NAMES }, bytes),
     };
     load::run(peer, clients, time).await
 }

@@ -88,6 +88,15 @@ pub trait DiskFile: Send + Sync + 'static {
     /// The system refuses; any part may have been written.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
+    /// Like `write_at`, past the page cache where the system can do that. The bytes, the offset and where they are in
+    /// memory are whole pages of [`PAGE_BYTES`]; whoever reads them must not count on finding them cached.
+    ///
+    /// # Errors
+    /// The system refuses; any part may have been written.
+    fn write_direct_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.write_at(bytes, offset)
+    }
+
     /// Makes everything written to this file durable.
     ///
     /// # Errors
@@ -106,6 +115,9 @@ pub trait DiskFile: Send + Sync + 'static {
     /// The system refuses.
     fn set_length(&self, length: u64) -> io::Result<()>;
 }
+
+/// What devices are written in past the page cache. Some would take less, none needs more.
+pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// True when all that is wrong is that there is no room.
 pub(crate) fn is_no_room(error: &io::Error) -> bool {

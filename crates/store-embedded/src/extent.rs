@@ -5,6 +5,7 @@
 //! at the next checkpoint. Larger chunks are streamed into an extent that their writer has to itself for the while, and
 //! are synced before they are linked.
 
+mod aligned;
 mod buffers;
 mod file;
 mod format;

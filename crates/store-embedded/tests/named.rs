@@ -414,7 +414,7 @@ fn damage_of_an_extent_at_rest_is_found_by_the_check() {
     opened.close().unwrap();
     for name in disk.list("extents").unwrap() {
         let damaged = SimulatedDisk::from_image(disk.crash(0));
-        damaged.flip_bit(&format!("extents/{name}"), 1_000, 0);
+        damaged.flip_bit(&format!("extents/{name}"), 5_000, 0);
         let opened = Opened::on(damaged, index.path()).unwrap();
         let report = block_on(opened.engine.check(|_| {})).unwrap();
         assert_eq!(report.problems.len(), 1, "{:?}", report.problems);

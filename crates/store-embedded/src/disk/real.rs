@@ -5,9 +5,12 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, IoSliceMut},
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rustix::io::{Errno, ReadWriteFlags};
@@ -58,13 +61,11 @@ impl RealDisk {
 
 impl Disk for RealDisk {
     fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).write(true).open(self.root.join(name))?;
-        Ok(Arc::new(RealFile(file)))
+        RealFile::open(self.root.join(name), OpenOptions::new().read(true).write(true))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(self.root.join(name))?;
-        Ok(Arc::new(RealFile(file)))
+        RealFile::open(self.root.join(name), OpenOptions::new().read(true).write(true).create_new(true))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
@@ -104,13 +105,36 @@ impl Disk for RealDisk {
     }
 }
 
-struct RealFile(File);
+struct RealFile {
+    file: File,
+    path: PathBuf,
+    /// The same file past the page cache; `None` where the file system cannot do that.
+    direct: OnceLock<Option<File>>,
+    /// It said that it could, and could not.
+    indirect: AtomicBool,
+}
+
+impl RealFile {
+    fn open(path: PathBuf, options: &OpenOptions) -> io::Result<Arc<dyn DiskFile>> {
+        let file = options.open(&path)?;
+        Ok(Arc::new(Self { file, path, direct: OnceLock::new(), indirect: AtomicBool::new(false) }))
+    }
+
+    fn direct(&self) -> Option<&File> {
+        let open = || {
+            let flags = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).ok()?;
+            // Whatever is wrong, the ordinary way is open.
+            OpenOptions::new().write(true).custom_flags(flags).open(&self.path).ok()
+        };
+        self.direct.get_or_init(open).as_ref().filter(|_| !self.indirect.load(Ordering::Relaxed))
+    }
+}
 
 impl DiskFile for RealFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match self.0.read_at(rest, offset + u64::try_from(filled).unwrap_or(u64::MAX)) {
+            match self.file.read_at(rest, offset + u64::try_from(filled).unwrap_or(u64::MAX)) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -122,7 +146,7 @@ impl DiskFile for RealFile {
 
     fn read_cached_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
         let wanted = buffer.len();
-        match rustix::io::preadv2(&self.0, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT) {
+        match rustix::io::preadv2(&self.file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT) {
             Ok(count) if count == wanted => Ok(Some(count)),
             // A short count may be the end of what is cached or the end of the file: let the waiting read tell.
             Ok(_) | Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR) => Ok(None),
@@ -131,18 +155,61 @@ impl DiskFile for RealFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn write_direct_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let Some(direct) = self.direct() else { return self.write_at(bytes, offset) };
+        match direct.write_all_at(bytes, offset) {
+            // Its pages are larger than ours, or it takes what it cannot do.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                self.indirect.store(true, Ordering::Relaxed);
+                self.write_at(bytes, offset)
+            }
+            written => written,
+        }
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
     }
 
     fn length(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
+        self.file.set_len(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_go_past_the_page_cache_goes_through_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(directory.path()).unwrap();
+        let file = disk.create("file").unwrap();
+        // Not a whole page, not at a page, and not at one in memory: no device takes that without a copy.
+        file.write_direct_at(b"hello", 3).unwrap();
+        let mut read = [0; 8];
+        assert_eq!(file.read_at(&mut read, 0).unwrap(), 8);
+        assert_eq!(&read, b"\0\0\0hello");
+        // From then on nothing is tried that was refused.
+        file.write_direct_at(b"again", 3).unwrap();
+        assert_eq!(file.read_at(&mut read, 0).unwrap(), 8);
+        assert_eq!(&read, b"\0\0\0again");
+    }
+
+    #[test]
+    fn a_removed_file_still_takes_direct_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(directory.path()).unwrap();
+        let file = disk.create("file").unwrap();
+        disk.remove("file").unwrap();
+        file.write_direct_at(&[7; 4096], 4096).unwrap();
+        assert_eq!(file.length().unwrap(), 8192);
     }
 }

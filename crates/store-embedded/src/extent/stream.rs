@@ -11,13 +11,18 @@ use crc_fast::{CrcAlgorithm, Digest};
 use store::{Answer, BoxFuture, ChunkRef, PendingChunk, StoreError, chunk::ChunkWriter};
 
 use super::{
+    aligned::Aligned,
     file::{Extent, Hold},
     format::{BLOCK_BYTES, Place, RIDE_BYTES, STORED_BLOCK_BYTES},
 };
-use crate::{io_pool::Running, options::Durability, shared::Shared};
+use crate::{disk::PAGE_BYTES, io_pool::Running, options::Durability, shared::Shared};
 
 /// Blocks written at once.
-const BUFFER_BYTES: usize = 16 * STORED_BLOCK_BYTES;
+const WRITE_BYTES: usize = 16 * STORED_BLOCK_BYTES;
+/// With what a write of whole pages leaves for the next one.
+const BUFFER_BYTES: usize = (WRITE_BYTES + PAGE_BYTES).next_multiple_of(PAGE_BYTES);
+/// Every chunk begins with a page, so that whole pages are written.
+const PAGE: u64 = 4096;
 /// Bytes after which a sync is begun while the stream goes on, so that the last one has little left to do.
 const SYNC_BYTES: u64 = 32 * 1024 * 1024;
 
@@ -36,12 +41,12 @@ struct Streamed {
     hold: Hold,
     shared: Arc<Shared>,
     start: u64,
-    /// Stored bytes written or being written.
+    /// Where the buffer begins in the extent: the whole pages before it are written or being written.
     position: u64,
-    buffer: Vec<u8>,
+    buffer: Aligned,
     /// Data bytes of the last, unfinished block in the buffer.
     block_fill: usize,
-    writing: Option<Running<Result<Vec<u8>, StoreError>>>,
+    writing: Option<Running<Result<Aligned, StoreError>>>,
     syncing: Option<Running<Result<(), StoreError>>>,
     unsynced: u64,
     finished: bool,
@@ -130,13 +135,13 @@ impl Streamed {
             taking.wait().await?.map_err(|error| shared.full_or(error))?;
         // After a failed sync nobody knows whether the extent's name will be there.
         synced.map_err(|error| shared.poison(&StoreError::from(error)))?;
-        let start = extent.end.load(Ordering::Relaxed);
+        let start = extent.end.load(Ordering::Relaxed).next_multiple_of(PAGE);
         Ok(Self {
             hold: Hold::new(&extent),
             shared: Arc::clone(shared),
             start,
             position: start,
-            buffer: Vec::with_capacity(BUFFER_BYTES),
+            buffer: Aligned::with_capacity(BUFFER_BYTES),
             block_fill: 0,
             writing: None,
             syncing: None,
@@ -148,12 +153,12 @@ impl Streamed {
     async fn append(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block_fill));
-            self.buffer.extend_from_slice(now);
+            self.buffer.extend(now);
             self.block_fill += now.len();
             bytes = later;
             if self.block_fill == BLOCK_BYTES {
                 self.end_block();
-                if self.buffer.len() >= BUFFER_BYTES {
+                if self.buffer.len() >= WRITE_BYTES {
                     self.write_buffer().await?;
                 }
             }
@@ -164,22 +169,31 @@ impl Streamed {
     fn end_block(&mut self) {
         let start = self.buffer.len() - self.block_fill;
         let offset = self.position + u64::try_from(start).unwrap_or(u64::MAX);
-        let block = self.buffer.get(start..).unwrap_or_default();
+        let block = self.buffer.bytes().get(start..).unwrap_or_default();
         let checksum = Place { extent: self.hold.extent.id, offset }.checksum(block);
-        self.buffer.extend_from_slice(&checksum);
+        self.buffer.extend(&checksum);
         self.block_fill = 0;
     }
 
-    /// Hands the buffer to the disk and takes the one that was written before.
+    /// Hands the whole pages of the buffer to the disk and takes the one that was written before.
     async fn write_buffer(&mut self) -> Result<(), StoreError> {
-        let next = self.written().await?;
+        let mut next = self.written().await?;
+        let (pages, rest) = self.buffer.pages();
+        next.extend(rest);
+        let bytes = u64::try_from(pages.len()).unwrap_or(u64::MAX);
         let full = std::mem::replace(&mut self.buffer, next);
-        let bytes = u64::try_from(full.len()).unwrap_or(u64::MAX);
         let (file, at) = (Arc::clone(&self.hold.extent.file), self.position);
         self.position += bytes;
         self.unsynced += bytes;
+        // What is made durable goes straight to the device, which has to have it anyway; what is not, into memory.
+        let direct = self.shared.options.durability == Durability::Sync;
         self.writing = Some(self.shared.pool.run(move || {
-            file.write_at(&full, at)?;
+            let (pages, _) = full.pages();
+            if direct {
+                file.write_direct_at(pages, at)?
+            } else {
+                file.write_at(pages, at)?
+            }
             Ok(full)
         }));
         if self.unsynced >= SYNC_BYTES && self.shared.options.durability == Durability::Sync {
@@ -192,8 +206,8 @@ impl Streamed {
     }
 
     /// Waits for the write under way. Returns an empty buffer.
-    async fn written(&mut self) -> Result<Vec<u8>, StoreError> {
-        let Some(writing) = self.writing.take() else { return Ok(Vec::with_capacity(BUFFER_BYTES)) };
+    async fn written(&mut self) -> Result<Aligned, StoreError> {
+        let Some(writing) = self.writing.take() else { return Ok(Aligned::with_capacity(BUFFER_BYTES)) };
         let mut buffer = writing.wait().await?.map_err(|error| self.shared.full_or(error))?;
         buffer.clear();
         Ok(buffer)
@@ -210,9 +224,8 @@ impl Streamed {
         if self.block_fill > 0 {
             self.end_block();
         }
-        if !self.buffer.is_empty() {
-            self.write_buffer().await?;
-        }
+        self.buffer.pad();
+        self.write_buffer().await?;
         self.written().await?;
         self.synced().await?;
         let extent = Arc::clone(&self.hold.extent);
