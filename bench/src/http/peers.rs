@@ -1,7 +1,7 @@
 //! The programs that are measured: started on free ports with data of their own, stopped by their id when dropped.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -18,7 +18,7 @@ pub(crate) struct Peer {
     /// The port of its Table service.
     pub(crate) table_port: u16,
     child: Child,
-    /// From its start to the first connection that each of its services took.
+    /// From its start to the first answers of its services.
     pub(crate) start: Duration,
 }
 
@@ -113,8 +113,7 @@ impl Peer {
     /// Until it answers at every port that it has: some open them one after the other.
     fn wait(&mut self, start: Instant) -> anyhow::Result<()> {
         let ports = [self.port, self.queue_port, self.table_port];
-        let closed = |port: &u16| *port != 0 && TcpStream::connect(("127.0.0.1", *port)).is_err();
-        while ports.iter().any(closed) {
+        while ports.iter().any(|port| *port != 0 && answer(*port).is_err()) {
             anyhow::ensure!(start.elapsed() < Duration::from_secs(60), "it did not start within a minute");
             anyhow::ensure!(self.child.try_wait()?.is_none(), "it ended at once");
             std::thread::sleep(Duration::from_millis(1));
@@ -191,6 +190,13 @@ fn cpu_of(pid: u32) -> f64 {
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok()).unwrap_or_default();
     (ticks(11) + ticks(12)) / 100.0
+}
+
+/// Whether something at this port speaks HTTP, whatever it says.
+fn answer(port: u16) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
+    stream.read_exact(&mut [0; 12])
 }
 
 fn free_port() -> anyhow::Result<u16> {

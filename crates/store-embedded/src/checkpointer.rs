@@ -78,13 +78,13 @@ pub(crate) fn run_flusher(shared: &Arc<Shared>, upkeep: &Upkeep) {
     let mut last_seen = 0;
     let mut quiet_ticks = 0;
     while let Some(called) = upkeep.wait(|calls| &mut calls.flush) {
-        let (last_sequence, memtable_bytes) = {
+        let (last_sequence, unsaved) = {
             let state = shared.sequencer.lock();
-            (state.last_sequence, state.memtable_bytes)
+            (state.last_sequence, state.unsaved)
         };
         quiet_ticks = if last_sequence == last_seen && !called { quiet_ticks + 1 } else { 0 };
         last_seen = last_sequence;
-        let due = memtable_bytes >= shared.options.memtable_bytes || quiet_ticks >= QUIET_TICKS;
+        let due = unsaved.wants_checkpoint(&shared.options) || quiet_ticks >= QUIET_TICKS;
         if due && let Err(error) = checkpoint(shared) {
             tracing::warn!(%error, "the memtable was not written out; it will be tried again");
         }

@@ -211,10 +211,10 @@ impl EmbeddedEngine {
         }
         let footprint = shared.sequencer.footprint(&commit, &also_read, &also_written);
         let record = Record::encode(&stored, commit.live_bytes, commit.rides)?;
-        let (sequence, memtable_bytes) =
+        let (sequence, unsaved) =
             shared.sequencer.sequence(&shared.index, &shared.views, &footprint, record, commit.events)?;
         drop(holds); // linked now
-        if memtable_bytes >= shared.options.memtable_bytes {
+        if unsaved.wants_checkpoint(&shared.options) {
             self.upkeep.call_flush();
         }
         Ok(sequence)

@@ -21,7 +21,7 @@ use crate::{
     io_pool::IoPool,
     log::{self, LogWriter, SegmentSource},
     options::Options,
-    sequencer::Sequencer,
+    sequencer::{Sequencer, Unsaved},
     shared::{Progress, Shared, Space, Stall, Waiters},
     views::Views,
 };
@@ -124,12 +124,13 @@ fn recover(
     // Rides are written again before anything else is: they need extents, which need ids only for new ones.
     let unused_ids = Arc::new(Ids::new(u64::MAX / 2));
     let extents = Extents::open(Arc::clone(&disk), unused_ids)?;
-    let (mut memtable_bytes, mut buffer) = (0, Vec::new());
+    let (mut unsaved, mut buffer) = (Unsaved::default(), Vec::new());
     let mut changed = std::collections::HashSet::new();
     let recovered = log::recover(&*disk, identity.salt, meta.sequence, |sequence, record| {
         for row in &record.rows {
-            memtable_bytes = index.insert(row, sequence.0);
+            unsaved.memtable_bytes = index.insert(row, sequence.0);
         }
+        unsaved.log_bytes += u64::try_from(record.framed_bytes()).unwrap_or(u64::MAX);
         for (extent, bytes) in &record.live_bytes {
             *live.entry(*extent).or_default() += bytes;
             changed.insert(*extent);
@@ -153,7 +154,7 @@ fn recover(
     let sequencer = Sequencer::new(last_sequence, live);
     {
         let mut state = sequencer.lock();
-        state.memtable_bytes = memtable_bytes;
+        state.unsaved = unsaved;
         state.live_changed = changed;
     }
     let source = SegmentSource::new(Arc::clone(&disk), recovered.next_segment, &options)?;

@@ -16,10 +16,13 @@ use store::{
     engine::{Commit, Sequence, SequenceError},
 };
 
-use crate::{checkpoint, index::Index, log::Record, views::Views};
+use crate::{checkpoint, index::Index, log::Record, options::Options, views::Views};
 
 /// Key hashes remembered. At 35,000 commits a second of two keys this is one second.
 const REMEMBERED: usize = 64 * 1024;
+
+/// Segments of the log that are filled before a checkpoint lets go of them.
+const LOG_SEGMENTS: u64 = 3;
 
 pub(crate) struct Sequencer {
     state: Mutex<State>,
@@ -38,7 +41,7 @@ pub(crate) struct Queued {
 pub(crate) struct State {
     pub(crate) queue: Vec<Queued>,
     pub(crate) last_sequence: u64,
-    pub(crate) memtable_bytes: u64,
+    pub(crate) unsaved: Unsaved,
     /// Live bytes by extent, and which of them changed since the last checkpoint.
     pub(crate) live: HashMap<u64, i64>,
     pub(crate) live_changed: HashSet<u64>,
@@ -56,6 +59,21 @@ pub(crate) struct Sealed {
     pub(crate) last_commit: u64,
 }
 
+/// What has come since the last checkpoint was sealed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unsaved {
+    pub(crate) memtable_bytes: u64,
+    pub(crate) log_bytes: u64,
+}
+
+impl Unsaved {
+    /// Rows take memory; the log, which may be long although its rows are few, takes space and time to read after a crash.
+    pub(crate) const fn wants_checkpoint(self, options: &Options) -> bool {
+        self.memtable_bytes >= options.memtable_bytes
+            || self.log_bytes >= options.log_segment_bytes.saturating_mul(LOG_SEGMENTS)
+    }
+}
+
 /// The keys of a commit as hashes, computed before the lock is taken. A collision costs a re-run, never an answer.
 pub(crate) struct Footprint {
     read_at: u64,
@@ -71,7 +89,7 @@ impl Sequencer {
         let state = State {
             queue: Vec::new(),
             last_sequence,
-            memtable_bytes: 0,
+            unsaved: Unsaved::default(),
             live,
             live_changed: HashSet::new(),
             sealed: None,
@@ -104,7 +122,7 @@ impl Sequencer {
         }
     }
 
-    /// Gives the commit its place, or says why not. Also tells the size of the memtable.
+    /// Gives the commit its place, or says why not. Also tells what has come since the last checkpoint.
     pub(crate) fn sequence(
         &self,
         index: &Index,
@@ -112,7 +130,7 @@ impl Sequencer {
         footprint: &Footprint,
         record: Record,
         events: Vec<Event>,
-    ) -> Result<(Sequence, u64), SequenceError> {
+    ) -> Result<(Sequence, Unsaved), SequenceError> {
         let mut state = self.lock();
         if let Some(error) = &state.refusing {
             return Err(error.clone().into());
@@ -123,7 +141,8 @@ impl Sequencer {
         let sequence = index.next_sequence();
         state.recent.note(footprint, sequence);
         let size = record.rows.iter().map(|row| index.insert(row, sequence)).max();
-        state.memtable_bytes = size.unwrap_or(state.memtable_bytes);
+        state.unsaved.memtable_bytes = size.unwrap_or(state.unsaved.memtable_bytes);
+        state.unsaved.log_bytes += u64::try_from(record.framed_bytes()).unwrap_or(u64::MAX);
         state.count_live(&record.live_bytes);
         state.last_sequence = sequence;
         views.publish_sequenced(sequence + 1);
@@ -131,14 +150,14 @@ impl Sequencer {
         if state.queue.len() == 1 {
             self.queued.notify_one();
         }
-        Ok((Sequence(sequence), state.memtable_bytes))
+        Ok((Sequence(sequence), state.unsaved))
     }
 
     /// Seals the memtable, if it holds anything, with a checkpoint as its last rows. Returns the newest sealed one,
     /// also when it was sealed before: it may not have become a table then.
     pub(crate) fn seal(&self, index: &Index, meta: impl FnOnce(Sequence) -> checkpoint::Meta) -> Option<Sealed> {
         let mut state = self.lock();
-        if state.memtable_bytes > 0 {
+        if state.unsaved.memtable_bytes > 0 {
             let sequence = index.next_sequence();
             for row in checkpoint::rows(&meta(Sequence(sequence)), &state.live, &state.live_changed) {
                 index.insert(&row, sequence);
@@ -146,7 +165,7 @@ impl Sequencer {
             state.live.retain(|_, bytes| *bytes != 0);
             state.live_changed.clear();
             index.rotate();
-            state.memtable_bytes = 0;
+            state.unsaved = Unsaved::default();
             state.sealed = Some(Sealed { checkpoint: Sequence(sequence), last_commit: state.last_sequence });
         }
         state.sealed

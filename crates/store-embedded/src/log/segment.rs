@@ -18,7 +18,8 @@ use crate::{
 /// Where segments live.
 pub(crate) const DIRECTORY: &str = "log";
 const FIRST_BYTES: u64 = 4 * 1024 * 1024;
-const SPARES: usize = 2;
+/// Used segments that are kept: filling a new one with zeros costs as much as what is written into it.
+const SPARES: usize = 4;
 
 pub(crate) fn file_name(number: u64) -> String {
     format!("{DIRECTORY}/{number:016x}.log")
