@@ -118,16 +118,25 @@ def test_a_body_that_is_cut_off_leaves_nothing(client):
     assert client.call("PUT", "/bad/half", headers=BLOCK, body=b"whole").status == 201
 
 
+def test_a_body_without_a_length_is_not_taken_for_an_empty_one(client):
+    answer = client.call("PUT", "/bad/no-length", headers=BLOCK, body=b"abc", send_length=False)
+    assert (answer.status, answer.code) == (411, "MissingContentLengthHeader")
+    assert client.call("HEAD", "/bad/no-length").status == 404
+
+
 def test_a_body_longer_than_declared_is_not_stored_longer(client):
     answer = client.call("PUT", "/bad/longer", headers={**BLOCK, "Content-Length": "3"}, body=b"abcdef")
     assert answer.status == 201
     assert client.call("GET", "/bad/longer").text == "abc"
 
 
-@pytest.mark.parametrize("garbage", [b"\0" * 8192, b"GET", b"\xff" * 8192, b"NOT HTTP AT ALL\r\n\r\n" * 400])
+@pytest.mark.parametrize("garbage", [b"\0" * 8192, b"\xff" * 8192, b"A" * 8192, b"\r\n" * 4096,
+                                     b"NOT HTTP AT ALL\r\n\r\n" * 400])
 def test_garbage_closes_the_connection_and_nothing_else(client, garbage):
+    # The server closes, not the client, and does not wait until the time for a head is over.
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
         connection.sendall(garbage)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(65536):
             pass

@@ -144,15 +144,24 @@ impl fmt::Debug for Record<'_> {
 
 /// Replaces the value of every `sig` parameter, however its name is written.
 pub(crate) fn redact(raw_target: &str) -> String {
-    let Some((path, query)) = raw_target.split_once('?') else { return raw_target.to_owned() };
+    let Some((path, query)) = raw_target.split_once('?') else { return blot(raw_target) };
     let shown = query.split('&').map(|pair| {
         let (name, _) = pair.split_once('=').unwrap_or((pair, ""));
         // An encoded name could hide the word.
         let decoded = crate::percent::decode(name);
         let secret = decoded.is_none_or(|name| name.eq_ignore_ascii_case("sig"));
-        if secret { format!("{name}=REDACTED") } else { pair.to_owned() }
+        if secret { format!("{name}=REDACTED") } else { blot(pair) }
     });
-    format!("{path}?{}", shown.collect::<Vec<_>>().join("&"))
+    format!("{}?{}", blot(path), shown.collect::<Vec<_>>().join("&"))
+}
+
+/// Replaces a signature where there should be none: in a URL that was escaped once too often (`%3Fsig%3D`, `&amp;sig=`) it
+/// is a signature all the same.
+fn blot(part: &str) -> String {
+    let lower = part.to_ascii_lowercase();
+    let begin = ["sig=", "sig%"].iter().filter_map(|word| lower.find(word)).min();
+    let before = begin.and_then(|begin| part.get(..begin));
+    before.map_or_else(|| part.to_owned(), |before| format!("{before}sig=REDACTED"))
 }
 
 #[cfg(test)]
@@ -169,7 +178,12 @@ mod tests {
             ("/a?s%69g=abc", "/a?s%69g=REDACTED"),
             ("/a?s%zz=abc", "/a?s%zz=REDACTED"),
             ("/a?sig", "/a?sig=REDACTED"),
-            ("/a?signature=x", "/a?signature=x"),
+            ("/a?signature=x&design=y", "/a?signature=x&design=y"),
+            ("/a?sv=1&amp;sig=abc&amp;se=2", "/a?sv=1&amp;sig=REDACTED&amp;se=2"),
+            ("/a?sv=1;SIG=abc", "/a?sv=1;sig=REDACTED"),
+            ("/a?sv%3D1%26sig%3Dabc", "/a?sv%3D1%26sig=REDACTED"),
+            ("/a/c%3Fsv%3D1%26Sig%3Dabc?sig=d", "/a/c%3Fsv%3D1%26sig=REDACTED?sig=REDACTED"),
+            ("/a/c/sig=abc", "/a/c/sig=REDACTED"),
         ];
         for (raw, shown) in table {
             assert_eq!(redact(raw), shown);

@@ -17,6 +17,11 @@ use crate::{
 /// Where the data lives when nobody says otherwise.
 pub(crate) const DATA_DIR: &str = "./lazuli-data";
 
+/// Most threads that answer requests.
+const WORKERS_MAX: u32 = 1024;
+/// Most connections or requests at once.
+const AT_ONCE_MAX: u32 = 1_000_000;
+
 /// A checked configuration.
 #[derive(Debug)]
 pub(crate) struct Config {
@@ -61,14 +66,16 @@ pub(crate) struct Ports {
 }
 
 impl Config {
-    /// Puts flags, environment and file together. `azurite_accounts` is the value of the variable of that name.
+    /// Puts flags, environment and file together. `azurite_accounts` is the value of the variable of that name: a part of
+    /// the environment, so it gives way to `--account` and `LAZULI_ACCOUNT`, and the file gives way to it.
     pub(crate) fn resolve(flags: Settings, file: Option<&Path>, azurite_accounts: Option<&str>) -> Result<Self> {
+        let azurite_accounts = azurite_accounts.filter(|_| flags.account.is_empty());
         let settings = match file {
             Some(path) => flags.or(read(path)?),
             None => flags,
         };
         let mut accounts = accounts(&settings.account, azurite_accounts)?;
-        let listen = non_empty(settings.listen, IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let listen = distinct(non_empty(settings.listen, IpAddr::V4(Ipv4Addr::LOCALHOST)));
         let exposed = settings.expose_development_account.unwrap_or_default();
         check_exposure(&listen, &accounts, exposed)?;
         // Where others can reach it, the development account is served only on demand. Whether there is any other account
@@ -114,9 +121,9 @@ impl Config {
             log_level: settings.log_level.unwrap_or_default(),
             request_log: settings.request_log.unwrap_or_default(),
             copy_sources: settings.copy_sources.unwrap_or_default(),
-            workers: settings.workers.map_or_else(default_workers, usize::from),
-            max_connections: settings.max_connections.and_then(|count| count.try_into().ok()).unwrap_or(4096),
-            max_requests: settings.max_requests.and_then(|count| count.try_into().ok()).unwrap_or(4096),
+            workers: count("workers", settings.workers, WORKERS_MAX)?.unwrap_or_else(default_workers),
+            max_connections: count("max-connections", settings.max_connections, AT_ONCE_MAX)?.unwrap_or(4096),
+            max_requests: count("max-requests", settings.max_requests, AT_ONCE_MAX)?.unwrap_or(4096),
             domains: settings.domain.iter().map(|name| domain(name)).collect::<Result<_>>()?,
         })
     }
@@ -155,9 +162,9 @@ fn read(path: &Path) -> Result<Settings> {
 }
 
 fn accounts(configured: &[String], azurite_accounts: Option<&str>) -> Result<Vec<Account>> {
-    let mut accounts = configured.iter().map(|text| Account::parse(text)).collect::<Result<Vec<_>>>()?;
+    let mut accounts = Account::parse_azurite(azurite_accounts.unwrap_or_default())?;
     if accounts.is_empty() {
-        accounts = Account::parse_azurite(azurite_accounts.unwrap_or_default())?;
+        accounts = configured.iter().map(|text| Account::parse(text)).collect::<Result<Vec<_>>>()?;
     }
     for (position, account) in accounts.iter().enumerate() {
         if accounts.iter().take(position).any(|earlier| earlier.name == account.name) {
@@ -204,6 +211,25 @@ fn bearer(
 
 fn non_empty<T>(values: Vec<T>, default: T) -> Vec<T> {
     if values.is_empty() { vec![default] } else { values }
+}
+
+/// Each value once.
+fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    let mut distinct = Vec::with_capacity(values.len());
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
+}
+
+/// A count, if it is set: at least one.
+fn count(flag: &str, set: Option<u32>, most: u32) -> Result<Option<usize>> {
+    match set {
+        Some(count) if !(1..=most).contains(&count) => bail!("--{flag} {count} is not between 1 and {most}"),
+        set => Ok(set.map(usize::try_from).transpose()?),
+    }
 }
 
 fn default_workers() -> usize {
@@ -278,6 +304,42 @@ mod tests {
         assert!(with("", "", true, "0.0.0.0").unwrap().contains("--bearer-unsigned"));
         let role = Settings { bearer_role: vec!["x".into()], ..Settings::default() };
         assert!(resolve(role, None).unwrap_err().contains("NAME=ROLE"));
+    }
+
+    #[test]
+    fn counts_are_at_least_one() {
+        let with = |workers, max_connections, max_requests| {
+            let settings = Settings { workers, max_connections, max_requests, ..Settings::default() };
+            resolve(settings, None).map(|config| (config.workers, config.max_connections, config.max_requests))
+        };
+        assert_eq!(with(Some(3), Some(1), Some(1_000_000)), Ok((3, 1, 1_000_000)));
+        assert!(with(Some(0), None, None).unwrap_err().contains("--workers 0"));
+        assert!(with(Some(1025), None, None).unwrap_err().contains("--workers 1025"));
+        assert!(with(None, Some(0), None).unwrap_err().contains("--max-connections 0"));
+        assert!(with(None, None, Some(0)).unwrap_err().contains("--max-requests 0"));
+    }
+
+    #[test]
+    fn an_address_that_is_named_twice_is_one() {
+        let listen = ["::1", "127.0.0.1", "::1"].map(|address| address.parse().unwrap()).to_vec();
+        let config = resolve(Settings { listen, ..Settings::default() }, None).unwrap();
+        assert_eq!(config.listen.iter().map(ToString::to_string).collect::<Vec<_>>(), ["::1", "127.0.0.1"]);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "writes the file that is read")]
+    fn azurites_variable_wins_over_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("lazuli.toml");
+        std::fs::write(&file, "account = 'fromfile=AQI='").unwrap();
+        let name = |settings, azurite| {
+            let config = Config::resolve(settings, Some(&file), azurite).unwrap();
+            config.accounts[0].name.as_str().to_owned()
+        };
+        let flag = Settings { account: vec!["fromflag=AQI=".into()], ..Settings::default() };
+        assert_eq!(name(flag, Some("azurite:AQI=")), "fromflag");
+        assert_eq!(name(Settings::default(), Some("azurite:AQI=")), "azurite");
+        assert_eq!(name(Settings::default(), Some("")), "fromfile");
     }
 
     #[test]

@@ -8,12 +8,15 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::{
     compose::{self, Build},
     config::Config,
 };
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
 
 /// All ports of the server.
 pub(crate) struct Bound {
@@ -32,15 +35,15 @@ pub(crate) struct BoundService {
 }
 
 /// Binds the admin port, and the ports of every service that exists.
-pub(crate) async fn bind_everything(config: &Config) -> Result<Bound> {
-    let admin = bind(SocketAddr::from(config.admin), "admin").await?;
+pub(crate) fn bind_everything(config: &Config) -> Result<Bound> {
+    let admin = bind(SocketAddr::from(config.admin), false, "admin")?;
     let mut bound = Bound { admin, services: Vec::new(), closed: Vec::new() };
     for slot in compose::slots(config.ports) {
         let (name, endpoint) = (slot.name, slot.endpoint);
         match slot.build {
             None => bound.closed.push(name),
             Some(build) => {
-                let listeners = bind_all(&config.listen, slot.port, name).await?;
+                let listeners = bind_all(&config.listen, slot.port, name)?;
                 bound.services.push(BoundService { name, endpoint, build, listeners });
             }
         }
@@ -49,21 +52,34 @@ pub(crate) async fn bind_everything(config: &Config) -> Result<Bound> {
 }
 
 /// Binds a port on every address. With port 0 the first address gets a free one, and the others try the same.
-async fn bind_all(addresses: &[IpAddr], port: u16, what: &str) -> Result<Vec<TcpListener>> {
+///
+/// The address `::` takes IPv4 too, unless that has an address of its own: both could not have the same port then.
+fn bind_all(addresses: &[IpAddr], port: u16, what: &str) -> Result<Vec<TcpListener>> {
     let mut listeners: Vec<TcpListener> = Vec::new();
+    let apart = addresses.iter().any(IpAddr::is_ipv4);
     for address in addresses {
         let port = match listeners.first() {
             Some(first) if port == 0 => first.local_addr()?.port(),
             _ => port,
         };
-        listeners.push(bind(SocketAddr::new(*address, port), what).await?);
+        listeners.push(bind(SocketAddr::new(*address, port), apart, what)?);
     }
     Ok(listeners)
 }
 
-/// Binds one port.
-async fn bind(address: SocketAddr, what: &str) -> Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(plain).with_context(|| {
+/// Binds one port; of IPv6 one that leaves IPv4 alone, when the families are apart.
+fn bind(address: SocketAddr, apart: bool, what: &str) -> Result<TcpListener> {
+    let bound = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        if address.is_ipv6() && apart {
+            rustix::net::sockopt::set_ipv6_v6only(&socket, true)?;
+        }
+        // What is left of connections to a server that has ended must not be in the way of the next.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    bound().map_err(plain).with_context(|| {
         format!("cannot listen on {address} for {what} (choose another port with --{what}-port, 0 for a free one)")
     })
 }
@@ -74,5 +90,27 @@ fn plain(error: io::Error) -> anyhow::Error {
         io::ErrorKind::AddrInUse => anyhow::anyhow!("the port is in use"),
         io::ErrorKind::AddrNotAvailable => anyhow::anyhow!("this machine does not have the address"),
         _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn addresses_of_both_families_can_have_the_same_port() {
+        for addresses in [["0.0.0.0", "::"], ["::", "0.0.0.0"], ["::", "127.0.0.1"], ["::1", "127.0.0.1"]] {
+            let addresses = addresses.map(|address| address.parse().unwrap());
+            let bound = bind_all(&addresses, 0, "blob").unwrap();
+            let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+            assert_eq!(port(&bound[0]), port(&bound[1]), "{addresses:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_unspecified_address_of_ipv6_alone_takes_ipv4_too() {
+        let bound = bind_all(&["::".parse().unwrap()], 0, "blob").unwrap();
+        let port = bound[0].local_addr().unwrap().port();
+        assert!(tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok());
     }
 }

@@ -1,11 +1,12 @@
 //! `lazuli serve`: from the configuration to listening ports, and from a signal to a clean end.
 //!
-//! The order of the end: stop accepting, finish requests in flight, stop the background work, close the engine.
+//! The order of the end: stop accepting, finish requests in flight, stop the background work, close the admin port, which
+//! said until then that the server is stopping, close the engine.
 
-use std::{sync::Arc, time::Duration};
+use std::{env::VarError, sync::Arc, time::Duration};
 
 use access::bearer::Bearer;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use blob_rest::Copies;
 use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
@@ -41,7 +42,10 @@ const LEFTOVERS: Duration = Duration::from_secs(5);
 
 /// Runs the server until a signal ends it.
 pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
-    let azurite_accounts = std::env::var("AZURITE_ACCOUNTS").ok();
+    let azurite_accounts = match std::env::var("AZURITE_ACCOUNTS") {
+        Err(VarError::NotUnicode(_)) => bail!("AZURITE_ACCOUNTS is not text"),
+        set => set.ok(),
+    };
     let config = Config::resolve(arguments.settings, arguments.config.as_deref(), azurite_accounts.as_deref())?;
     let _log = logging::start(config.log, config.log_level)?;
     let tls = config.tls.as_ref().map(|(certificate, key)| Tls::load(certificate, key)).transpose()?;
@@ -55,7 +59,7 @@ pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
     if config.accounts.is_empty() && !engine::exists(&config.data_dir, config.durability) {
         return Err(compose::no_account());
     }
-    let bound = runtime.block_on(listen::bind_everything(&config))?;
+    let bound = runtime.block_on(async { listen::bind_everything(&config) })?;
     let opened = engine::open(&config.data_dir, config.durability)?;
     let served = runtime.block_on(serve(&config, bound, &opened, tls));
     runtime.shutdown_timeout(LEFTOVERS);
@@ -79,6 +83,8 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
     let Bound { admin, services, closed } = bound;
     let admin_address = admin.local_addr()?;
     let token = randomness::token()?;
+    let (stop_admin, admin_shutdown) = Shutdown::channel();
+    let mut admin_ports = Ports { host: Arc::clone(&host), shutdown: admin_shutdown, tasks: JoinSet::new() };
     let mut ports = Ports { host, shutdown: shutdown.clone(), tasks: JoinSet::new() };
     let mut endpoints = Vec::new();
     let bearer = Arc::new(Bearer::new(config.bearer.settings.clone()));
@@ -115,7 +121,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
         backups: crate::admin::Backups::default(),
         accounts: Arc::clone(&accounts),
     };
-    ports.open(admin, None, Arc::new(service), limits);
+    admin_ports.open(admin, None, Arc::new(service), limits);
     ports.tasks.spawn(Arc::clone(&copies).run(opened.store.clone(), shutdown.clone()));
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
     banner::print(config, &endpoints, &closed, admin_address);
@@ -124,7 +130,11 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
     tracing::info!("stopping: finishing the requests in flight");
     drop(note);
     let _everybody_hears = stop.send(true);
-    let ended = async { while ports.tasks.join_next().await.is_some() {} };
+    let ended = async {
+        while ports.tasks.join_next().await.is_some() {}
+        let _it_hears = stop_admin.send(true);
+        while admin_ports.tasks.join_next().await.is_some() {}
+    };
     tokio::select! {
         () = ended => {}
         () = signals.next() => tracing::warn!("a second signal: not waiting for requests in flight"),

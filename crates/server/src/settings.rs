@@ -4,9 +4,12 @@
 //! Nothing is checked or defaulted here: a setting that was not set stays `None` (or empty), so that a flag wins over
 //! the environment, that over the file, and that over the default, which [`crate::config`] knows.
 
-use std::{net::IpAddr, path::PathBuf};
+use std::{fmt, marker::PhantomData, net::IpAddr, path::PathBuf};
 
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{IntoDeserializer as _, SeqAccess, Visitor, value::SeqAccessDeserializer},
+};
 
 macro_rules! settings {
     ($(
@@ -20,6 +23,7 @@ macro_rules! settings {
             $(
                 $(#[doc = $help])+
                 #[arg(long = $flag, env = $env, value_name = $value $(, $($extra)+)?)]
+                #[serde(deserialize_with = "Silent::of_file")]
                 pub(crate) $field: $type,
             )*
         }
@@ -95,13 +99,11 @@ settings! {
     /// [default: errors]
     request_log: Option<RequestLog>, "request-log", "LAZULI_REQUEST_LOG", "WHICH";
     /// Threads that answer requests [default: one a core, 2 to 8]
-    workers: Option<u16>, "workers", "LAZULI_WORKERS", "COUNT", [value_parser = clap::value_parser!(u16).range(1..=1024)];
+    workers: Option<u32>, "workers", "LAZULI_WORKERS", "COUNT";
     /// Connections at once on each service; more are answered 503 and closed [default: 4096]
-    max_connections: Option<u32>, "max-connections", "LAZULI_MAX_CONNECTIONS", "COUNT",
-        [value_parser = clap::value_parser!(u32).range(1..=1_000_000)];
+    max_connections: Option<u32>, "max-connections", "LAZULI_MAX_CONNECTIONS", "COUNT";
     /// Requests in work at once on each service; more are answered 503 ServerBusy [default: 4096]
-    max_requests: Option<u32>, "max-requests", "LAZULI_MAX_REQUESTS", "COUNT",
-        [value_parser = clap::value_parser!(u32).range(1..=1_000_000)];
+    max_requests: Option<u32>, "max-requests", "LAZULI_MAX_REQUESTS", "COUNT";
 }
 
 /// When a write is acknowledged.
@@ -166,19 +168,50 @@ pub(crate) enum RequestLog {
 }
 
 /// A setting that can be silent.
-trait Silent {
+trait Silent: Sized {
     fn or_else_other(self, other: Self) -> Self;
+
+    /// Reads what the file says.
+    fn of_file<'de, D: Deserializer<'de>>(file: D) -> Result<Self, D::Error>;
 }
 
-impl<T> Silent for Option<T> {
+impl<T: for<'de> Deserialize<'de>> Silent for Option<T> {
     fn or_else_other(self, other: Self) -> Self {
         self.or(other)
     }
+
+    fn of_file<'de, D: Deserializer<'de>>(file: D) -> Result<Self, D::Error> {
+        T::deserialize(file).map(Some)
+    }
 }
 
-impl<T> Silent for Vec<T> {
+impl<T: for<'de> Deserialize<'de>> Silent for Vec<T> {
     fn or_else_other(self, other: Self) -> Self {
         if self.is_empty() { other } else { self }
+    }
+
+    fn of_file<'de, D: Deserializer<'de>>(file: D) -> Result<Self, D::Error> {
+        file.deserialize_any(OneOrMany(PhantomData))
+    }
+}
+
+/// What is repeatable may also stand alone, as on the command line. An account that stands alone must be no error: the
+/// message would show its key.
+struct OneOrMany<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a list of texts")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        T::deserialize(text.into_deserializer()).map(|one| vec![one])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list))
     }
 }
 
@@ -200,9 +233,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_repeatable_may_stand_alone() {
+        let read = |text: &str| toml::from_str::<Settings>(text).unwrap();
+        assert_eq!(read("listen = '::1'").listen, read("listen = ['::1']").listen);
+        assert_eq!(read("account = 'abc=AQI='").account, ["abc=AQI="]);
+        assert_eq!(read("account = ['abc=AQI=', 'def=AQI=']").account, ["abc=AQI=", "def=AQI="]);
+    }
+
+    #[test]
     fn a_file_with_an_unknown_key_is_refused() {
-        assert!(toml::from_str::<Settings>("blob-prot = 2").is_err());
-        assert!(toml::from_str::<Settings>("durability = 'never'").is_err());
+        for text in
+            ["blob-prot = 2", "durability = 'never'", "listen = 'localhost'", "listen = 1", "account = [['a=AQI=']]"]
+        {
+            assert!(toml::from_str::<Settings>(text).is_err(), "{text}");
+        }
     }
 
     /// Run with `UPDATE_EXPECT=1` after a change of the table.

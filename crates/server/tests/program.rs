@@ -68,9 +68,17 @@ impl Server {
     }
 
     /// Sends SIGTERM and waits for the end.
-    fn terminate(mut self) -> i32 {
+    fn terminate(self) -> i32 {
+        self.signal();
+        self.ended()
+    }
+
+    fn signal(&self) {
         let id = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
         rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    }
+
+    fn ended(mut self) -> i32 {
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).unwrap();
         self.child.wait().unwrap().code().expect("ended by a signal")
@@ -113,8 +121,33 @@ fn it_starts_answers_and_ends_cleanly() {
         assert!(metrics.contains(line), "{line} is missing in {metrics}");
     }
     assert!(data.join("ADMIN").is_file());
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&data).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o700, "the keys of accounts stand in it");
     assert_eq!(server.terminate(), 0);
     assert!(!data.join("ADMIN").exists());
+}
+
+#[test]
+fn while_it_finishes_a_request_it_says_that_it_is_stopping() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(&directory.path().join("data"), &[]);
+    // The head of a request has begun, and is waited for.
+    let mut slow = TcpStream::connect(server.endpoint("blob")).unwrap();
+    write!(slow, "GET /devstoreaccount1/?comp=list HTTP/1.1\r\n").unwrap();
+    // Accepted in order: when a later connection is answered, this one is being served.
+    let mut later = TcpStream::connect(server.endpoint("blob")).unwrap();
+    write!(later, "GET / HTTP/1.0\r\n\r\n").unwrap();
+    later.read_to_end(&mut Vec::new()).unwrap();
+    server.signal();
+    while server.ask("GET /readyz").0 == 200 {}
+    assert_eq!(server.ask("GET /readyz"), (503, "the server is stopping\n".into()));
+    assert_eq!(server.ask("GET /healthz").0, 200);
+    assert!(TcpStream::connect(server.endpoint("blob")).is_err(), "no new connections");
+    write!(slow, "host: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("connection: close"), "{answer}");
+    assert_eq!(server.ended(), 0);
 }
 
 #[test]
@@ -138,8 +171,14 @@ fn what_cannot_start_says_so_in_one_line() {
     let other = directory.path().join("other");
     let file = directory.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let config = directory.path().join("lazuli.toml");
-    std::fs::write(&config, "data-dir = 'x'\nblob-prot = 1\n").unwrap();
+    let written = |name: &str, content: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    let config = written("lazuli.toml", "data-dir = 'x'\nblob-prot = 1\n");
+    let no_workers = written("workers.toml", "workers = 0\n");
+    let no_key = written("key.toml", "account = 'mine=secret!'\n");
     let (data, other, file, config) = (text(&data), text(&other), text(&file), text(&config));
     let free = "--admin-port=0";
     let table: &[(&[&str], i32, &[&str])] = &[
@@ -147,13 +186,16 @@ fn what_cannot_start_says_so_in_one_line() {
         (&["serve", "--data-dir", other, free, "--blob-port", &taken_port], 1, &["in use", "--blob-port"]),
         (&["serve", "--data-dir", data, free, "--blob-port=0"], 1, &["in use", data]),
         (&["check", "--data-dir", data], 1, &["in use", data]),
-        (&["serve", "--data-dir", file, free, "--blob-port=0"], 1, &[file]),
+        (&["serve", "--data-dir", file, free, "--blob-port=0"], 1, &[file, "not a directory"]),
         (&["serve", "--data-dir", other, free, "--account", "mine=not base64"], 1, &["mine", "Base64"]),
         (&["serve", "--data-dir", other, free, "--account", "M=AQI="], 1, &["\"M\""]),
         (&["serve", "--data-dir", other, free, "--listen", "0.0.0.0"], 1, &["--expose-development-account"]),
         (&["serve", "--data-dir", other, free, "--tls-cert", file, "--tls-key", file], 1, &["no certificate"]),
         (&["serve", "--config", config], 1, &["line 2", "blob-prot"]),
+        (&["serve", "--config", text(&no_workers)], 1, &["--workers 0"]),
+        (&["serve", "--config", text(&no_key)], 1, &["mine", "Base64"]),
         (&["check", "--data-dir", other], 1, &["not a data directory"]),
+        (&["restore", "--data-dir", other, "--from", data], 1, &["in use", data]),
         (&["restore", "--data-dir", other, "--from", file], 1, &[file]),
         (&["serve", "--durability", "never"], 2, &["never"]),
         (&["serve", "--blob-port", "x"], 2, &["--blob-port"]),
@@ -164,6 +206,7 @@ fn what_cannot_start_says_so_in_one_line() {
         assert_eq!(found, *code, "{arguments:?}: {line}");
         assert!(words.iter().all(|word| line.contains(word)), "{arguments:?}: {line}");
         assert!(*code == 2 || line.lines().count() == 1, "{arguments:?}: {line}");
+        assert!(!line.contains("secret"), "{arguments:?}: {line}");
     }
     drop(taken);
     assert_eq!(server.terminate(), 0);

@@ -22,7 +22,7 @@ use store::{
 
 use crate::{
     checkpoint::{self, Meta},
-    disk::{Disk, RealDisk},
+    disk::{Disk, RealDisk, create_private},
     engine::EmbeddedEngine,
     extent,
     identity::{Identity, VERSION_FILE},
@@ -154,7 +154,7 @@ impl EmbeddedEngine {
 /// Copies a backup to a new data directory. The backup stays as it is.
 ///
 /// # Errors
-/// The backup is not one, or the target exists or cannot be written.
+/// The backup is not one or is in use, or the target exists or cannot be written.
 pub fn restore(
     backup: &Path,
     target: &Path,
@@ -163,7 +163,10 @@ pub fn restore(
     if !backup.join(VERSION_FILE).is_file() {
         return Err(OpenError::NotOurs(format!("{} holds no backup", backup.display())));
     }
-    Identity::read(&RealDisk::new(backup)?)?;
+    let disk = RealDisk::new(backup)?;
+    // A store that is being written is not what its files say one after another: that is what a backup is for.
+    let _nobody_writes = disk.lock_as_it_stands()?.ok_or_else(|| OpenError::Locked(backup.display().to_string()))?;
+    Identity::read(&disk)?;
     let partial = begin(target)?;
     let mut done = CopyProgress { total_bytes: tree_bytes(backup)?, ..CopyProgress::default() };
     copy_tree(backup, &partial, &mut done, &mut progress)?;
@@ -189,7 +192,7 @@ fn begin(target: &Path) -> io::Result<PathBuf> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    fs::create_dir_all(&partial)?;
+    create_private(&partial)?;
     Ok(partial)
 }
 

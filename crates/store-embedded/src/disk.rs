@@ -12,6 +12,7 @@ mod real;
 mod simulated;
 
 pub use faulty::{Fault, FaultyDisk};
+pub(crate) use real::create_private;
 pub use real::{DirectoryLock, RealDisk};
 pub use simulated::{CrashImage, SimulatedDisk};
 

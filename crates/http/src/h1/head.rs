@@ -15,6 +15,9 @@ use crate::{
     limits::{HEAD_MAX_BYTES, HEADERS_MAX, HEADERS_MAX_BYTES},
 };
 
+/// No method is as long as this, and no client sends as many empty lines before it.
+const METHOD_MAX_BYTES: usize = 32;
+
 /// The head of one request.
 #[derive(Debug)]
 pub struct Head {
@@ -38,6 +41,9 @@ pub fn parse(buffer: &mut BytesMut) -> Result<Option<Head>, ServiceError> {
     let length = match parsed.parse_with_uninit_headers(buffer, &mut space) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) if buffer.len() > HEAD_MAX_BYTES => return Err(too_large()),
+        Ok(httparse::Status::Partial) if !begins_with_a_method(buffer) => {
+            return Err(malformed("it does not begin with a method"));
+        }
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(too_large()),
         Err(error) => return Err(malformed(&error.to_string())),
@@ -61,6 +67,11 @@ pub fn parse(buffer: &mut BytesMut) -> Result<Option<Head>, ServiceError> {
     }
     let headers = Headers::of_head(buffer.split_to(length), lines);
     Ok(Some(Head { method, target, modern: minor == 1, headers }))
+}
+
+/// False for letters or empty lines without an end, for which the parser would wait.
+fn begins_with_a_method(buffer: &[u8]) -> bool {
+    buffer.get(..METHOD_MAX_BYTES).is_none_or(|begin| begin.contains(&b' '))
 }
 
 /// The parser takes a bare line feed for the end of a line; we do not.
@@ -136,6 +147,10 @@ mod tests {
         ];
         for text in table {
             assert!(read(text).is_err(), "{text:?}");
+        }
+        for endless in ["A", "\r\n"] {
+            assert!(read(&endless.repeat(8)).unwrap().is_none(), "{endless:?} may still become a request");
+            assert!(read(&endless.repeat(8192)).is_err(), "{endless:?}");
         }
     }
 

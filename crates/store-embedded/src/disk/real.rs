@@ -3,9 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "this is the file that owns std::fs")]
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, IoSliceMut},
-    os::unix::fs::{FileExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::{
         Arc, OnceLock,
@@ -13,7 +13,10 @@ use std::{
     },
 };
 
-use rustix::io::{Errno, ReadWriteFlags};
+use rustix::{
+    fs::FlockOperation,
+    io::{Errno, ReadWriteFlags},
+};
 
 use super::{Disk, DiskFile};
 
@@ -30,19 +33,40 @@ impl RealDisk {
     /// The directory cannot be created.
     pub fn new(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root: PathBuf = root.into();
+        if root.exists() && !root.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         if !root.is_dir() {
-            fs::create_dir_all(&root)?;
+            let parent = create_private(&root)?;
             // Its name must survive too.
-            let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
-            File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
+            File::open(parent)?.sync_all()?;
         }
         Ok(Self { root })
     }
 }
 
+/// Creates a directory that only its owner can read, because the keys of accounts stand in it, and what is missing above
+/// it. Returns the one above it.
+pub(crate) fn create_private(path: &Path) -> io::Result<&Path> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent)?;
+    DirBuilder::new().mode(0o700).create(path)?;
+    Ok(parent)
+}
+
 /// An exclusive lock on a data directory, held by the open file and so ended with the process, however it ends.
 #[derive(Debug)]
 pub struct DirectoryLock(#[expect(dead_code, reason = "held, not used")] File);
+
+impl DirectoryLock {
+    fn take(file: File, how: FlockOperation) -> io::Result<Option<Self>> {
+        match rustix::fs::flock(&file, how) {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
 
 impl RealDisk {
     /// Takes the lock of the data directory; `None` when another process has it.
@@ -51,11 +75,20 @@ impl RealDisk {
     /// The lock file cannot be created.
     pub fn lock(&self) -> io::Result<Option<DirectoryLock>> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(self.root.join("LOCK"))?;
-        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(DirectoryLock(file))),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        DirectoryLock::take(file, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// Keeps others from opening the data directory while it is read as it stands; `None` when another process has it.
+    /// One that was never opened has nothing to lock.
+    ///
+    /// # Errors
+    /// The lock file cannot be read.
+    pub fn lock_as_it_stands(&self) -> io::Result<Option<DirectoryLock>> {
+        let file = match File::open(self.root.join("LOCK")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => File::open(&self.root)?,
+            opened => opened?,
+        };
+        DirectoryLock::take(file, FlockOperation::NonBlockingLockShared)
     }
 }
 
