@@ -121,8 +121,9 @@ fn a_chunk_whose_write_outlasts_a_sync_of_its_extent_is_synced_by_the_next_check
         let writer = scope.spawn(|| block_on(opened.put_chunk("second", pattern(3, 1_000))));
         write.wait_until_holding();
         sync.set(State::Open);
-        checkpoint.join().unwrap().unwrap();
+        let checkpointed = checkpoint.join();
         write.set(State::Open);
+        checkpointed.unwrap().unwrap();
         writer.join().unwrap().unwrap();
     });
     opened.engine.checkpoint().unwrap();
@@ -152,9 +153,11 @@ fn a_transaction_reads_what_the_log_has_yet_to_write() {
                     Ok::<_, StoreError>(())
                 }))
             });
-            assert_eq!(receiver.recv().unwrap().unwrap(), Some(value.clone()), "{length}");
-            assert!(!writer.is_finished() && !reader.is_finished(), "nothing of it is durable");
+            let read = receiver.recv().unwrap();
+            let waiting = !writer.is_finished() && !reader.is_finished();
             write.set(State::Open);
+            assert_eq!(read.unwrap(), Some(value.clone()), "{length}");
+            assert!(waiting, "nothing of it is durable");
             writer.join().unwrap().unwrap();
             reader.join().unwrap().unwrap();
         });
@@ -176,10 +179,12 @@ fn what_comes_to_be_owed_while_debts_are_paid_stays_owed() {
     std::thread::scope(|scope| {
         let checkpoint = scope.spawn(|| opened.engine.checkpoint());
         write.wait_until_holding();
-        block_on(opened.put_chunk("second", pattern(3, 1_000))).unwrap();
-        assert_eq!(faulty.hits(), 2, "both found no room");
+        let second = block_on(opened.put_chunk("second", pattern(3, 1_000)));
+        let hits = faulty.hits();
         faulty.heal();
         write.set(State::Open);
+        second.unwrap();
+        assert_eq!(hits, 2, "both found no room");
         checkpoint.join().unwrap().unwrap();
     });
     Moment::now(&opened, &power, index.path()).must_survive();
@@ -196,27 +201,26 @@ fn readers_never_miss_a_chunk_on_its_way_into_its_extent() {
     let done = AtomicBool::new(false);
     let (opened, done) = (&opened, &done);
     std::thread::scope(|scope| {
+        let write = async move |name: u64, round: u64| {
+            let length = 17_000 + usize::try_from(round * 97).unwrap();
+            opened.put_chunk(&format!("{name}"), pattern(round, length)).await.unwrap();
+            // All writers replace this one: most find what another has just given its place.
+            let row = &key("row");
+            let replaced = opened.store.transact(Scope::unit(UNIT), |txn| async move {
+                let before = txn.get(row).await?.unwrap_or_default();
+                let first = before.first().copied().unwrap_or_default();
+                assert!(before.iter().all(|byte| *byte == first), "half of one value, half of another");
+                txn.put(row.clone(), vec![first.wrapping_add(1); length]);
+                Ok::<_, StoreError>(())
+            });
+            replaced.await.unwrap();
+        };
         let writers: Vec<_> = (0..names)
             .map(|name| {
                 scope.spawn(move || {
                     block_on(async {
                         for round in 0..rounds {
-                            let bytes = pattern(name * 1_000 + round, 17_000 + usize::try_from(round * 97).unwrap());
-                            opened.put_chunk(&format!("{name}"), bytes.clone()).await.unwrap();
-                            // Read by the next transaction before it is durable, replaced in it.
-                            let (row, bytes) = (&key(&format!("row{name}")), &Bytes::from(bytes));
-                            let two = async || {
-                                opened
-                                    .store
-                                    .transact(Scope::unit(UNIT), |txn| async move {
-                                        let before = txn.get(row).await?;
-                                        txn.put(row.clone(), bytes.clone());
-                                        Ok::<_, StoreError>(before)
-                                    })
-                                    .await
-                            };
-                            two().await.unwrap();
-                            assert_eq!(two().await.unwrap().as_ref(), Some(bytes));
+                            write(name, round).await;
                         }
                     });
                 })

@@ -5,7 +5,10 @@
 
 mod support;
 
-use std::{sync::mpsc, time::Duration};
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use store::{
@@ -136,6 +139,43 @@ fn a_transaction_that_is_run_again_or_refused_lets_go_of_its_chunks() {
     });
 }
 
+/// Bytes that tell whether anybody still has them.
+struct Watched(Vec<u8>, #[expect(dead_code, reason = "counted, not used")] Arc<()>);
+
+impl AsRef<[u8]> for Watched {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[test]
+fn nobody_keeps_the_bytes_of_a_small_chunk_that_is_written_or_given_up() {
+    let subject = subject();
+    let opened = &subject.opened;
+    let watch = Arc::new(());
+    let watched = async || {
+        let mut writer = opened.store.write_chunk(None).unwrap();
+        writer.write(Bytes::from_owner(Watched(pattern(1, 1_000), Arc::clone(&watch)))).await.unwrap();
+        writer.finish().await.unwrap()
+    };
+    block_on(async {
+        // The answer to the next commit comes when the log's thread is done with the one before.
+        for owed in [false, true] {
+            if owed {
+                subject.faulty.inject(Fault::NoSpace, "extents/", 0);
+            }
+            opened.link("linked", &watched().await).await.unwrap();
+            opened.put("next", "value").await.unwrap();
+            assert_eq!(Arc::strong_count(&watch) > 1, owed, "written, or owed");
+        }
+        subject.faulty.heal();
+        opened.engine.checkpoint().unwrap();
+        assert_eq!(Arc::strong_count(&watch), 1, "paid");
+        drop(watched().await);
+        assert_eq!(Arc::strong_count(&watch), 1, "given up");
+    });
+}
+
 /// Everything that looks at chunks finds one that has no room in its extent yet.
 #[test]
 fn an_owed_chunk_is_read_scrubbed_checked_replaced_and_deleted() {
@@ -199,8 +239,8 @@ fn a_backup_has_what_is_owed() {
         assert!(subject.faulty.hits() >= 2, "they found no room");
         opened.engine.backup(&target, |_| {}).unwrap();
         let options = Options { reserve_bytes: 0, ..Options::default() };
-        let engine = std::sync::Arc::new(EmbeddedEngine::open(&target, options).unwrap());
-        let store = store::Store::new(std::sync::Arc::<EmbeddedEngine>::clone(&engine));
+        let engine = Arc::new(EmbeddedEngine::open(&target, options).unwrap());
+        let store = store::Store::new(Arc::<EmbeddedEngine>::clone(&engine));
         let copy = Opened { engine, store };
         copy.must_be_clean("the backup").await;
         assert_eq!(copy.visible().await.unwrap(), opened.visible().await.unwrap());
