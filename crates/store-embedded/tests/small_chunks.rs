@@ -227,24 +227,37 @@ fn an_owed_chunk_is_read_scrubbed_checked_replaced_and_deleted() {
 
 #[test]
 fn a_backup_has_what_is_owed() {
-    let subject = subject();
-    let opened = &subject.opened;
-    let directory = tempfile::tempdir().unwrap();
-    let target = directory.path().join("backup");
-    block_on(async {
-        opened.put_chunk("before", pattern(1, 1_000)).await.unwrap();
-        subject.faulty.inject(Fault::NoSpace, "extents/", 0);
-        opened.put_chunk("owed", pattern(2, 1_000)).await.unwrap();
-        opened.put("spilled", pattern(3, 200_000)).await.unwrap();
-        assert!(subject.faulty.hits() >= 2, "they found no room");
-        opened.engine.backup(&target, |_| {}).unwrap();
-        let options = Options { reserve_bytes: 0, ..Options::default() };
-        let engine = Arc::new(EmbeddedEngine::open(&target, options).unwrap());
-        let store = store::Store::new(Arc::<EmbeddedEngine>::clone(&engine));
-        let copy = Opened { engine, store };
-        copy.must_be_clean("the backup").await;
-        assert_eq!(copy.visible().await.unwrap(), opened.visible().await.unwrap());
-    });
+    for paid_meanwhile in [false, true] {
+        let subject = subject();
+        let opened = &subject.opened;
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("backup");
+        block_on(async {
+            opened.put_chunk("before", pattern(1, 1_000)).await.unwrap();
+            subject.faulty.inject(Fault::NoSpace, "extents/", 0);
+            opened.put_chunk("owed", pattern(2, 1_000)).await.unwrap();
+            opened.put("spilled", pattern(3, 200_000)).await.unwrap();
+            assert!(subject.faulty.hits() >= 2, "they found no room");
+            subject.faulty.heal();
+            opened.put_chunk("behind", pattern(4, 1_000)).await.unwrap();
+            let mut pieces = 0;
+            let copied = opened.engine.backup(&target, |_| {
+                // The file has been copied, without them.
+                pieces += 1;
+                if paid_meanwhile {
+                    opened.engine.checkpoint().unwrap();
+                }
+            });
+            copied.unwrap();
+            assert!(pieces > 0);
+            let options = Options { reserve_bytes: 0, ..Options::default() };
+            let engine = Arc::new(EmbeddedEngine::open(&target, options).unwrap());
+            let store = store::Store::new(Arc::<EmbeddedEngine>::clone(&engine));
+            let copy = Opened { engine, store };
+            copy.must_be_clean("the backup").await;
+            assert_eq!(copy.visible().await.unwrap(), opened.visible().await.unwrap());
+        });
+    }
 }
 
 #[test]
