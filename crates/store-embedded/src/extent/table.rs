@@ -57,7 +57,9 @@ impl Extents {
     pub(crate) fn open(disk: Arc<dyn Disk>, ids: Arc<Ids>) -> io::Result<Self> {
         disk.create_directory(DIRECTORY)?;
         let known = disk.list(DIRECTORY)?.iter().filter_map(|name| parse_name(name)).collect();
-        Ok(Self { disk, ids, state: Mutex::new(State { known, ..State::default() }), syncing: Mutex::default() })
+        // A process that died may have left names that no sync has reached.
+        let state = State { known, directory_dirty: true, ..State::default() };
+        Ok(Self { disk, ids, state: Mutex::new(state), syncing: Mutex::default() })
     }
 
     /// The same extents, with the ids that new ones get.
