@@ -24,7 +24,7 @@ use crate::{
     checkpoint::{self, Meta},
     disk::{Disk, RealDisk, create_private},
     engine::EmbeddedEngine,
-    extent,
+    extent::{self, Extent},
     identity::{Identity, VERSION_FILE},
     index::Index,
     log::{self, LogWriter, SegmentSource, StoredRow, Value},
@@ -69,15 +69,17 @@ impl EmbeddedEngine {
         let disk = RealDisk::new(&partial)?;
         disk.create_directory(extent::DIRECTORY)?;
         for id in live.keys() {
-            done.total_bytes += self.extent_file(*id)?.length()?;
+            done.total_bytes += self.extent(*id)?.file.length()?;
         }
         for id in live.keys() {
             let to = disk.create(&extent::file_name(*id))?;
-            let from = self.extent_file(*id)?;
+            let extent = self.extent(*id)?;
+            // Before the file: what is not held now is in it already.
+            let held = extent.held();
             let mut buffer = vec![0; PIECE_BYTES];
             let mut offset = 0;
             loop {
-                let count = from.read_at(&mut buffer, offset)?;
+                let count = extent.file.read_at(&mut buffer, offset)?;
                 let piece = buffer.get(..count).filter(|piece| !piece.is_empty());
                 let Some(piece) = piece else { break };
                 to.write_at(piece, offset)?;
@@ -85,6 +87,7 @@ impl EmbeddedEngine {
                 done.bytes += u64::try_from(count).unwrap_or(u64::MAX);
                 progress(done);
             }
+            held.write_to(&*to)?;
             to.sync()?;
         }
         disk.sync_directory(extent::DIRECTORY)?;
@@ -96,11 +99,9 @@ impl EmbeddedEngine {
         Ok(done)
     }
 
-    fn extent_file(&self, id: u64) -> Result<Arc<dyn crate::disk::DiskFile>, StoreError> {
-        match self.shared().extents.get(id)? {
-            Some(extent) => Ok(Arc::clone(&extent.file)),
-            None => Err(StoreError::corrupt(format!("extent {id:x} holds live chunks and does not exist"))),
-        }
+    fn extent(&self, id: u64) -> Result<Arc<Extent>, StoreError> {
+        let missing = || StoreError::corrupt(format!("extent {id:x} holds live chunks and does not exist"));
+        self.shared().extents.get(id)?.ok_or_else(missing)
     }
 
     /// Every store has a log with a frame in it: without one, it would look as if the log were lost.

@@ -13,7 +13,7 @@ mod small;
 mod stream;
 mod table;
 
-pub(crate) use file::{Hold, Nothing, PlacedChunk, Source};
+pub(crate) use file::{Extent, Hold, Nothing, PlacedChunk, Source};
 pub(crate) use format::{block_at, file_name};
 pub(crate) use stream::StreamWriter;
 pub(crate) use table::Extents;

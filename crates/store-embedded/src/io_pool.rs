@@ -97,6 +97,11 @@ impl<T> Running<T> {
         self.0.await.map_err(|_| StoreError::Closed)
     }
 
+    /// The same for a job that must not be forgotten: whoever stops waiting still has it. Not after it has answered.
+    pub(crate) async fn wait_here(&mut self) -> Result<T, StoreError> {
+        (&mut self.0).await.map_err(|_| StoreError::Closed)
+    }
+
     /// Waits on a thread that may block, never on a task of a runtime.
     pub(crate) fn block(self) -> Option<T> {
         self.0.blocking_recv().ok()

@@ -31,7 +31,13 @@ pub(crate) fn run(shared: &Arc<Shared>, mut log: LogWriter) -> Option<LogWriter>
         courtesy.give_way(&shared.clock);
         let batch = match gather(shared, &log) {
             Next::Batch(batch) => batch,
-            Next::Closed => return sync(shared, &mut log).map_or(None, |()| Some(log)),
+            Next::Closed => match sync(shared, &mut log) {
+                Ok(()) => return Some(log),
+                Err(error) => {
+                    shared.poison(&error);
+                    return None;
+                }
+            },
         };
         courtesy.group = batch.len();
         let outcome = commit(shared, &mut log, batch, &mut buffer);
@@ -103,7 +109,8 @@ fn gather(shared: &Shared, log: &LogWriter) -> Next {
         }
         let queued = shared.sequencer.queued();
         if log.is_dirty() {
-            let (guard, timeout) = queued.wait_timeout(state, RELAXED_SYNC).unwrap_or_else(PoisonError::into_inner);
+            let left = RELAXED_SYNC.saturating_sub(log.unsynced_for(shared.clock.now()));
+            let (guard, timeout) = queued.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
             state = guard;
             if timeout.timed_out() && state.queue.is_empty() {
                 return Next::Batch(Vec::new());
@@ -134,7 +141,12 @@ fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>, buffer: &mut
         rest = later;
     }
     let asked = shared.progress.take_wants_sync();
-    if shared.options.durability == Durability::Sync || asked || commits.is_empty() {
+    let due = match shared.options.durability {
+        Durability::Sync => true,
+        // Also when commits come so often that the log's thread never waits for the next.
+        Durability::Relaxed => log.unsynced_for(shared.clock.now()) >= RELAXED_SYNC,
+    };
+    if due || asked || commits.is_empty() {
         sync(shared, log)?;
     }
     if let Some((last, _)) = commits.last() {
@@ -160,21 +172,35 @@ fn write(
     buffer: &mut Vec<u8>,
 ) -> Result<(), StoreError> {
     let rides = || commits.iter().flat_map(|(_, record)| &record.rides);
+    let mut placed = false;
     loop {
-        let placed = shared.extents.write_small(rides(), buffer).map_err(WriteError::of_store);
+        if !placed && let Err(error) = shared.extents.write_small(rides(), buffer) {
+            wait_for_room(shared, WriteError::of_store(error))?;
+            continue;
+        }
+        // Once: however often the frame is tried, its chunks are owed no more than that.
+        placed = true;
         let group = Group { commits, time: shared.clock.now(), id_limit: shared.ids.limit() };
-        match placed.and_then(|()| log.write(&group)) {
+        match log.write(&group) {
             Ok(()) => return Ok(()),
-            Err(WriteError::Failed(error)) => return Err(error.into()),
-            Err(WriteError::NoRoom(error)) => {
-                let state = shared.sequencer.lock();
-                if state.closing {
-                    return Err(error.into());
-                }
-                tracing::warn!(%error, "no room for the log to go on; waiting for space");
-                let waited = shared.sequencer.queued().wait_timeout(state, RELAXED_SYNC);
-                drop(waited.unwrap_or_else(PoisonError::into_inner));
+            Err(error) => wait_for_room(shared, error)?,
+        }
+    }
+}
+
+/// Waits a little when all that is missing is room.
+fn wait_for_room(shared: &Shared, error: WriteError) -> Result<(), StoreError> {
+    match error {
+        WriteError::Failed(error) => Err(error.into()),
+        WriteError::NoRoom(error) => {
+            let state = shared.sequencer.lock();
+            if state.closing {
+                return Err(error.into());
             }
+            tracing::warn!(%error, "no room for the log to go on; waiting for space");
+            let waited = shared.sequencer.queued().wait_timeout(state, RELAXED_SYNC);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            Ok(())
         }
     }
 }
@@ -196,6 +222,7 @@ fn sync(shared: &Shared, log: &mut LogWriter) -> Result<(), StoreError> {
     if log.is_dirty() {
         let start = shared.clock.now();
         log.sync()?;
+        shared.progress.synced(log.last_sequence());
         shared.metrics.sync(shared.clock.now().saturating_since(start));
     }
     Ok(())

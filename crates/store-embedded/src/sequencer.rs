@@ -177,10 +177,12 @@ impl Sequencer {
         self.queued.notify_all();
     }
 
-    /// From now on every commit is refused with this error.
+    /// From now on every commit is refused with this error. The first failure is told, also when it came while closing.
     pub(crate) fn refuse(&self, error: StoreError) {
         let mut state = self.lock();
-        state.refusing.get_or_insert(error);
+        if !matches!(state.refusing, Some(StoreError::Poisoned(_))) {
+            state.refusing = Some(error);
+        }
         self.queued.notify_all();
     }
 }

@@ -10,7 +10,7 @@ use store::{ChunkRef, Event, StoreError, clock::ServerClock, content::ChunkRecor
 use tokio::sync::{Notify, broadcast, oneshot};
 
 use crate::{
-    disk::Disk,
+    disk::{Disk, is_no_room},
     extent::{Extents, PlacedChunk},
     ids::Ids,
     index::Index,
@@ -64,7 +64,7 @@ impl Shared {
     /// The error, or that the disk is full when that is what it means.
     pub(crate) fn full_or(&self, error: StoreError) -> StoreError {
         match &error {
-            StoreError::Io(io) if io.kind() == std::io::ErrorKind::StorageFull => self.space.full(&*self.disk),
+            StoreError::Io(io) if is_no_room(io) => self.space.full(&*self.disk),
             _ => error,
         }
     }

@@ -112,13 +112,14 @@ fn a_log_without_room_for_its_next_segment_waits_and_goes_on() {
 
 #[test]
 fn a_small_chunk_without_room_in_its_extent_is_kept_by_the_log_and_deletes_go_on() {
-    for survives_there in [true, false] {
+    let faults = [Fault::NoSpace, Fault::NoQuota];
+    for (fault, survives_there) in faults.into_iter().flat_map(|fault| [(fault, true), (fault, false)]) {
         let subject = subject(0);
         let opened = &subject.opened;
         block_on(async {
             opened.put_chunk("before", pattern(1, 1_000)).await.unwrap();
             opened.put("row", "value").await.unwrap();
-            subject.faulty.inject(Fault::NoSpace, "extents/", 0);
+            subject.faulty.inject(fault, "extents/", 0);
             opened.put_chunk("chunk", pattern(2, 1_000)).await.unwrap();
             assert!(subject.faulty.hits() > 0, "there was no room");
             opened.put_all(&[("row", None)]).await.unwrap();
@@ -140,13 +141,14 @@ fn a_small_chunk_without_room_in_its_extent_is_kept_by_the_log_and_deletes_go_on
 
 #[test]
 fn an_extent_without_room_refuses_its_chunk_and_nothing_else() {
-    for length in [100_000, 1_500_000] {
+    let faults = [Fault::NoSpace, Fault::NoQuota];
+    for (fault, length) in faults.into_iter().flat_map(|fault| [(fault, 100_000), (fault, 1_500_000)]) {
         for after in 0..3 {
             let subject = subject(0);
             let opened = &subject.opened;
             block_on(async {
                 opened.put_chunk("before", pattern(1, length)).await.unwrap();
-                subject.faulty.inject(Fault::NoSpace, "extents/", after);
+                subject.faulty.inject(fault, "extents/", after);
                 let mut refused = 0;
                 for number in 0..4 {
                     match opened.put_chunk(&format!("{number}"), pattern(number, length)).await {

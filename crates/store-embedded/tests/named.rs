@@ -561,6 +561,26 @@ fn an_extent_whose_name_was_lost_is_made_again_from_the_log() {
     assert!(lost > 0, "no seed lost the name");
 }
 
+/// A process that died before its first checkpoint left names of extents that no sync has reached: the next one finds
+/// them like any other, and must not let go of the log before they are safe.
+#[test]
+fn the_extents_that_a_dead_process_left_are_durable_before_the_log_lets_go_of_them() {
+    let (disk, index) = (SimulatedDisk::new(), index_directory());
+    let opened = Opened::on(disk.clone(), index.path()).unwrap();
+    block_on(async {
+        opened.put_chunk("small", pattern(1, 1_000)).await.unwrap();
+        opened.put("spilled", pattern(2, 20_000)).await.unwrap();
+    });
+    let whole = block_on(opened.visible()).unwrap();
+    opened.abandon();
+    let opened = Opened::on(disk.clone(), index.path()).unwrap();
+    opened.engine.checkpoint().unwrap();
+    after_power_failures(&disk, &index, 20, |seed, opened| {
+        assert_eq!(block_on(opened.visible()).unwrap(), whole, "seed {seed}");
+        block_on(opened.must_be_clean(&format!("seed {seed}")));
+    });
+}
+
 #[test]
 fn a_chunk_whose_extent_was_deleted_before_the_crash_stays_dead() {
     let (disk, index) = (SimulatedDisk::new(), index_directory());

@@ -4,189 +4,24 @@
 
 mod support;
 
-use std::{
-    io,
-    path::Path,
-    sync::{Arc, Condvar, Mutex},
-    time::Duration,
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use store::{
+    Read, Scope, StoreError,
+    conformance::support::{UNIT, key},
 };
-
-use store_embedded::disk::{Disk, DiskFile, SimulatedDisk};
-use support::{Opened, Visible, block_on, index_directory, pattern};
-use tempfile::TempDir;
-
-/// A call that can be held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Call {
-    Write,
-    Sync,
-    SyncDirectory,
-}
-
-/// Holds the next call of a kind in the directory of extents.
-#[derive(Clone)]
-struct HoldingDisk {
-    inner: SimulatedDisk,
-    gates: Arc<[Gate; 3]>,
-}
-
-/// Holds one kind of call.
-struct Gate {
-    call: Call,
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Open,
-    /// The next call stops here.
-    Armed,
-    /// One stands here.
-    Holding,
-}
-
-impl Gate {
-    fn new(call: Call) -> Self {
-        Self { call, state: Mutex::default(), changed: Condvar::new() }
-    }
-
-    fn set(&self, state: State) {
-        *self.state.lock().unwrap() = state;
-        self.changed.notify_all();
-    }
-
-    fn wait_until_holding(&self) {
-        let state = self.state.lock().unwrap();
-        drop(self.changed.wait_while(state, |state| *state != State::Holding).unwrap());
-    }
-
-    /// Gives another thread the time to come here, if it can.
-    fn wait_a_little(&self) {
-        let (state, little) = (self.state.lock().unwrap(), Duration::from_millis(200));
-        drop(self.changed.wait_timeout_while(state, little, |state| *state != State::Holding).unwrap());
-    }
-
-    fn pass(&self) {
-        let mut state = self.state.lock().unwrap();
-        if *state == State::Armed {
-            *state = State::Holding;
-            self.changed.notify_all();
-            drop(self.changed.wait_while(state, |state| *state == State::Holding).unwrap());
-        }
-    }
-}
-
-struct HoldingFile {
-    disk: HoldingDisk,
-    inner: Arc<dyn DiskFile>,
-    in_extents: bool,
-}
-
-impl HoldingDisk {
-    fn new(inner: SimulatedDisk) -> Self {
-        Self { inner, gates: Arc::new([Call::Write, Call::Sync, Call::SyncDirectory].map(Gate::new)) }
-    }
-
-    fn gate(&self, call: Call) -> &Gate {
-        self.gates.iter().find(|gate| gate.call == call).unwrap()
-    }
-
-    fn wrap(&self, name: &str, inner: Arc<dyn DiskFile>) -> Arc<dyn DiskFile> {
-        Arc::new(HoldingFile { disk: self.clone(), inner, in_extents: name.starts_with("extents/") })
-    }
-}
-
-impl Disk for HoldingDisk {
-    fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(self.wrap(name, self.inner.open(name)?))
-    }
-
-    fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(self.wrap(name, self.inner.create(name)?))
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn list(&self, directory: &str) -> io::Result<Vec<String>> {
-        self.inner.list(directory)
-    }
-
-    fn create_directory(&self, directory: &str) -> io::Result<()> {
-        self.inner.create_directory(directory)
-    }
-
-    fn sync_directory(&self, directory: &str) -> io::Result<()> {
-        if directory == "extents" {
-            self.gate(Call::SyncDirectory).pass();
-        }
-        self.inner.sync_directory(directory)
-    }
-
-    fn available_bytes(&self) -> io::Result<u64> {
-        self.inner.available_bytes()
-    }
-}
-
-impl DiskFile for HoldingFile {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.inner.read_at(buffer, offset)
-    }
-
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        if self.in_extents && offset > 0 {
-            self.disk.gate(Call::Write).pass();
-        }
-        self.inner.write_at(bytes, offset)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        if self.in_extents {
-            self.disk.gate(Call::Sync).pass();
-        }
-        self.inner.sync()
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        self.inner.length()
-    }
-
-    fn set_length(&self, length: u64) -> io::Result<()> {
-        self.inner.set_length(length)
-    }
-}
-
-/// What power failures at one moment would leave, and what was visible then.
-struct Moment {
-    visible: Visible,
-    left: Vec<(SimulatedDisk, TempDir)>,
-}
-
-impl Moment {
-    fn now(opened: &Opened, disk: &HoldingDisk, index: &Path) -> Self {
-        let left = |seed| (SimulatedDisk::from_image(disk.inner.crash(seed)), support::copy_index(index));
-        Self { visible: block_on(opened.visible()).unwrap(), left: (0..10).map(left).collect() }
-    }
-
-    fn must_survive(self) {
-        for (seed, (disk, index)) in self.left.into_iter().enumerate() {
-            let opened = Opened::on(disk, index.path()).unwrap();
-            block_on(opened.must_be_clean(&format!("seed {seed}")));
-            assert_eq!(block_on(opened.visible()).unwrap(), self.visible, "seed {seed}");
-        }
-    }
-}
+use store_embedded::disk::{Fault, FaultyDisk, SimulatedDisk};
+use support::{
+    Opened, block_on,
+    holding::{Call, HoldingDisk, Moment, State},
+    index_directory, pattern,
+};
 
 #[test]
 fn a_checkpoint_waits_for_the_small_chunks_of_the_commits_before_it() {
-    let (disk, index) = (HoldingDisk::new(SimulatedDisk::new()), index_directory());
+    let (power, index) = (SimulatedDisk::new(), index_directory());
+    let disk = HoldingDisk::new(power.clone());
     let opened = Opened::on(disk.clone(), index.path()).unwrap();
     block_on(opened.put_chunk("first", pattern(1, 1_000))).unwrap();
     let (write, directory) = (disk.gate(Call::Write), disk.gate(Call::SyncDirectory));
@@ -202,17 +37,18 @@ fn a_checkpoint_waits_for_the_small_chunks_of_the_commits_before_it() {
         write.set(State::Open);
         writer.join().unwrap().unwrap();
         directory.wait_until_holding();
-        let during = Moment::now(&opened, &disk, index.path());
+        let during = Moment::now(&opened, &power, index.path());
         directory.set(State::Open);
         checkpoint.join().unwrap().unwrap();
         during.must_survive();
     });
-    Moment::now(&opened, &disk, index.path()).must_survive();
+    Moment::now(&opened, &power, index.path()).must_survive();
 }
 
 #[test]
 fn a_checkpoint_does_not_write_out_what_another_one_has_not_synced() {
-    let (disk, index) = (HoldingDisk::new(SimulatedDisk::new()), index_directory());
+    let (power, index) = (SimulatedDisk::new(), index_directory());
+    let disk = HoldingDisk::new(power.clone());
     let opened = Opened::on(disk.clone(), index.path()).unwrap();
     block_on(opened.put_chunk("first", pattern(1, 1_000))).unwrap();
     let (last_step, sync) = (disk.gate(Call::SyncDirectory), disk.gate(Call::Sync));
@@ -229,11 +65,184 @@ fn a_checkpoint_does_not_write_out_what_another_one_has_not_synced() {
         last_step.set(State::Open);
         first.join().unwrap().unwrap();
         sync.wait_until_holding();
-        let between = Moment::now(&opened, &disk, index.path());
+        let between = Moment::now(&opened, &power, index.path());
         sync.set(State::Open);
         second.join().unwrap().unwrap();
         between
     });
     between.must_survive();
-    Moment::now(&opened, &disk, index.path()).must_survive();
+    Moment::now(&opened, &power, index.path()).must_survive();
+}
+
+/// While the first checkpoint syncs an extent, a chunk of a later commit comes into it: the second one must sync it again.
+#[test]
+fn a_chunk_that_comes_while_its_extent_is_synced_is_synced_by_the_next_checkpoint() {
+    for call in [Call::Sync, Call::Synced] {
+        let (power, index) = (SimulatedDisk::new(), index_directory());
+        let disk = HoldingDisk::new(power.clone());
+        let opened = Opened::on(disk.clone(), index.path()).unwrap();
+        block_on(opened.put_chunk("first", pattern(1, 1_000))).unwrap();
+        let gate = disk.gate(call);
+        gate.set(State::Armed);
+        std::thread::scope(|scope| {
+            let checkpoint = scope.spawn(|| opened.engine.checkpoint());
+            gate.wait_until_holding();
+            block_on(opened.put_chunk("second", pattern(2, 1_000))).unwrap();
+            gate.set(State::Open);
+            checkpoint.join().unwrap().unwrap();
+        });
+        opened.engine.checkpoint().unwrap();
+        Moment::now(&opened, &power, index.path()).must_survive();
+    }
+}
+
+/// A chunk is being written while the extent under it is synced for the commits before: that sync is not its own.
+#[test]
+fn a_chunk_whose_write_outlasts_a_sync_of_its_extent_is_synced_by_the_next_checkpoint() {
+    let (power, index) = (SimulatedDisk::new(), index_directory());
+    let disk = HoldingDisk::new(power.clone());
+    let opened = Opened::on(disk.clone(), index.path()).unwrap();
+    // Two extents with unsynced bytes: a dead one that a reader may still see, and the present one.
+    block_on(async {
+        opened.put_chunk("dead", pattern(1, 1_000)).await.unwrap();
+        let _reader = opened.store.snapshot();
+        opened.release("dead").await.unwrap();
+        opened.sweep().await.unwrap();
+        assert_eq!(opened.engine.delete_dead_extents().unwrap(), 0);
+        opened.put_chunk("first", pattern(2, 1_000)).await.unwrap();
+        assert_eq!(opened.engine.metrics().extents, 2);
+    });
+    let (write, sync) = (disk.gate(Call::Write), disk.gate(Call::Sync));
+    sync.set(State::Armed);
+    std::thread::scope(|scope| {
+        let checkpoint = scope.spawn(|| opened.engine.checkpoint());
+        sync.wait_until_holding(); // at the first extent
+        write.set(State::Armed);
+        let writer = scope.spawn(|| block_on(opened.put_chunk("second", pattern(3, 1_000))));
+        write.wait_until_holding();
+        sync.set(State::Open);
+        let checkpointed = checkpoint.join();
+        write.set(State::Open);
+        checkpointed.unwrap().unwrap();
+        writer.join().unwrap().unwrap();
+    });
+    opened.engine.checkpoint().unwrap();
+    Moment::now(&opened, &power, index.path()).must_survive();
+}
+
+/// A later transaction decides on what has its place and is not written yet.
+#[test]
+fn a_transaction_reads_what_the_log_has_yet_to_write() {
+    let (power, index) = (SimulatedDisk::new(), index_directory());
+    let disk = HoldingDisk::new(power.clone());
+    let opened = Opened::on(disk.clone(), index.path()).unwrap();
+    // One block, and several.
+    for (step, length) in [(1, 20_000), (2, 200_000)] {
+        let value = Bytes::from(pattern(step, length));
+        let write = disk.gate(Call::Write);
+        write.set(State::Armed);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| block_on(opened.put("spilled", value.clone())));
+            write.wait_until_holding();
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let opened = &opened;
+            let reader = scope.spawn(move || {
+                let sender = &sender;
+                block_on(opened.store.transact(Scope::unit(UNIT), |txn| async move {
+                    sender.send(txn.get(&key("spilled")).await).unwrap();
+                    Ok::<_, StoreError>(())
+                }))
+            });
+            let read = receiver.recv().unwrap();
+            let waiting = !writer.is_finished() && !reader.is_finished();
+            write.set(State::Open);
+            assert_eq!(read.unwrap(), Some(value.clone()), "{length}");
+            assert!(waiting, "nothing of it is durable");
+            writer.join().unwrap().unwrap();
+            reader.join().unwrap().unwrap();
+        });
+    }
+    Moment::now(&opened, &power, index.path()).must_survive();
+}
+
+#[test]
+fn what_comes_to_be_owed_while_debts_are_paid_stays_owed() {
+    let (power, index) = (SimulatedDisk::new(), index_directory());
+    let faulty = FaultyDisk::new(power.clone());
+    let disk = HoldingDisk::new(faulty.clone());
+    let opened = Opened::on(disk.clone(), index.path()).unwrap();
+    block_on(opened.put_chunk("before", pattern(1, 1_000))).unwrap();
+    faulty.inject(Fault::NoSpace, "extents/", 0);
+    block_on(opened.put_chunk("first", pattern(2, 1_000))).unwrap();
+    let write = disk.gate(Call::Write);
+    write.set(State::Armed);
+    std::thread::scope(|scope| {
+        let checkpoint = scope.spawn(|| opened.engine.checkpoint());
+        write.wait_until_holding();
+        let second = block_on(opened.put_chunk("second", pattern(3, 1_000)));
+        let hits = faulty.hits();
+        faulty.heal();
+        write.set(State::Open);
+        second.unwrap();
+        assert_eq!(hits, 2, "both found no room");
+        checkpoint.join().unwrap().unwrap();
+    });
+    Moment::now(&opened, &power, index.path()).must_survive();
+    opened.engine.checkpoint().unwrap();
+    Moment::now(&opened, &power, index.path()).must_survive();
+}
+
+/// Readers of rows and chunks beside writers that replace them: what is seen is whole, wherever it is at that moment.
+#[test]
+fn readers_never_miss_a_chunk_on_its_way_into_its_extent() {
+    let index = index_directory();
+    let opened = Opened::on(SimulatedDisk::new(), index.path()).unwrap();
+    let (names, rounds) = (4_u64, 150_u64);
+    let done = AtomicBool::new(false);
+    let (opened, done) = (&opened, &done);
+    std::thread::scope(|scope| {
+        let write = async move |name: u64, round: u64| {
+            let length = 17_000 + usize::try_from(round * 97).unwrap();
+            opened.put_chunk(&format!("{name}"), pattern(round, length)).await.unwrap();
+            // All writers replace this one: most find what another has just given its place.
+            let row = &key("row");
+            let replaced = opened.store.transact(Scope::unit(UNIT), |txn| async move {
+                let before = txn.get(row).await?.unwrap_or_default();
+                let first = before.first().copied().unwrap_or_default();
+                assert!(before.iter().all(|byte| *byte == first), "half of one value, half of another");
+                txn.put(row.clone(), vec![first.wrapping_add(1); length]);
+                Ok::<_, StoreError>(())
+            });
+            replaced.await.unwrap();
+        };
+        let writers: Vec<_> = (0..names)
+            .map(|name| {
+                scope.spawn(move || {
+                    block_on(async {
+                        for round in 0..rounds {
+                            write(name, round).await;
+                        }
+                    });
+                })
+            })
+            .collect();
+        let reader = move || {
+            let mut seen = 0_u64;
+            while !done.load(Ordering::Relaxed) {
+                // A chunk may be freed between its row and its opening, which is no answer about its bytes.
+                match block_on(opened.visible()) {
+                    Ok(visible) => seen += u64::try_from(visible.len()).unwrap(),
+                    Err(StoreError::ChunkGone(_)) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            seen
+        };
+        let readers: Vec<_> = (0..4).map(|_| scope.spawn(reader)).collect();
+        let written: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        done.store(true, Ordering::Relaxed);
+        let seen: u64 = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
+        assert!(written.into_iter().all(|writer| writer.is_ok()) && seen > 0);
+    });
+    block_on(opened.must_be_clean("after all"));
 }

@@ -18,7 +18,10 @@ use std::{
 
 use bytes::Bytes;
 use store::{Scope, StoreError, conformance::random::Random, conformance::support::UNIT};
-use store_embedded::{Durability, Options, disk::SimulatedDisk};
+use store_embedded::{
+    Durability, Options,
+    disk::{Fault, FaultyDisk, SimulatedDisk},
+};
 use support::{Hands, Opened, Visible, block_on, chunk_name, count, index_directory, options};
 use types::Timestamp;
 
@@ -117,8 +120,15 @@ async fn note(opened: &Opened, seen: &Mutex<Seen>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Tasks work until the power fails or they have done enough; upkeep goes on beside them.
-fn work(opened: &Opened, knowledge: &mut [Known], seen: &Mutex<Seen>, random: &mut Random) {
+/// Tasks work until the power fails or they have done enough; upkeep goes on beside them. Extents run out of room now and
+/// then when `scarce` says where.
+fn work(
+    opened: &Opened,
+    knowledge: &mut [Known],
+    seen: &Mutex<Seen>,
+    random: &mut Random,
+    scarce: Option<&FaultyDisk>,
+) {
     let done = AtomicBool::new(false);
     let steps = 5 + random.below(40);
     std::thread::scope(|scope| {
@@ -127,7 +137,11 @@ fn work(opened: &Opened, knowledge: &mut [Known], seen: &Mutex<Seen>, random: &m
         scope.spawn(move || {
             while !done.load(Ordering::Relaxed) {
                 block_on(upkeep(opened, &mut upkeep_random));
-                std::thread::yield_now();
+                match (scarce, upkeep_random.below(8)) {
+                    (Some(disk), 0..3) => disk.inject(Fault::NoQuota, "extents/", upkeep_random.below(4)),
+                    (Some(disk), 3..5) => disk.heal(),
+                    _ => std::thread::yield_now(),
+                }
             }
         });
         let mut tasks = Vec::new();
@@ -136,7 +150,10 @@ fn work(opened: &Opened, knowledge: &mut [Known], seen: &Mutex<Seen>, random: &m
             tasks.push(scope.spawn(move || {
                 block_on(async {
                     for _ in 0..steps {
-                        operate(task, &mut random, opened, known).await?;
+                        match operate(task, &mut random, opened, known).await {
+                            Err(StoreError::Full { .. }) => known.under_way = None, // refused before it had its place
+                            outcome => outcome?,
+                        }
                         if random.one_in(4) {
                             note(opened, seen).await?;
                         }
@@ -187,7 +204,7 @@ fn settle(found: &Visible, knowledge: &mut [Known], place: &str) {
     }
 }
 
-fn campaign(seed: u64, rounds: u64, options: &Options) {
+fn campaign(seed: u64, rounds: u64, options: &Options, scarce: bool) {
     let mut random = Random::new(seed);
     let (mut disk, index) = (SimulatedDisk::new(), index_directory());
     let mut knowledge = vec![Known::default(); usize::try_from(TASKS).unwrap()];
@@ -203,7 +220,8 @@ fn campaign(seed: u64, rounds: u64, options: &Options) {
             drop(Opened::with(disk.clone(), index.path(), hands(), options.clone()));
             disk = SimulatedDisk::from_image(disk.crash(random.number()));
         }
-        let opened = Opened::with(disk.clone(), index.path(), hands(), options.clone())
+        let faulty = FaultyDisk::new(disk.clone());
+        let opened = Opened::with(faulty.clone(), index.path(), hands(), options.clone())
             .unwrap_or_else(|error| panic!("{place}: open: {error}"));
         let now = opened.store.now();
         assert!(now >= seen.lock().unwrap().latest, "{place}: time went backwards");
@@ -212,7 +230,10 @@ fn campaign(seed: u64, rounds: u64, options: &Options) {
         block_on(opened.must_be_clean(&place));
 
         disk.fail_power_at(disk.calls() + random.below(400));
-        work(&opened, &mut knowledge, &seen, &mut random);
+        work(&opened, &mut knowledge, &seen, &mut random, scarce.then_some(&faulty));
+        if random.one_in(2) {
+            faulty.heal();
+        }
         let metrics = opened.engine.metrics();
         grouped += metrics.commits - metrics.groups;
         match random.below(4) {
@@ -242,19 +263,24 @@ fn rounds() -> u64 {
 
 #[test]
 fn a_store_survives_crash_after_crash() {
-    campaign(count("LAZULI_CRASH_SEED", 1), rounds(), &options());
+    campaign(count("LAZULI_CRASH_SEED", 1), rounds(), &options(), false);
 }
 
 #[test]
 fn a_store_with_tiny_segments_survives_crash_after_crash() {
     let options = Options { log_segment_bytes: 8 * 1024, ..options() };
-    campaign(count("LAZULI_CRASH_SEED", 2), rounds(), &options);
+    campaign(count("LAZULI_CRASH_SEED", 2), rounds(), &options, false);
 }
 
 #[test]
 fn a_store_with_its_own_upkeep_and_reused_segments_survives_crash_after_crash() {
     let options = Options { log_segment_bytes: 32 * 1024, memtable_bytes: 16 * 1024, background: true, ..options() };
-    campaign(count("LAZULI_CRASH_SEED", 3), rounds(), &options);
+    campaign(count("LAZULI_CRASH_SEED", 3), rounds(), &options, false);
+}
+
+#[test]
+fn a_store_whose_extents_run_out_of_room_survives_crash_after_crash() {
+    campaign(count("LAZULI_CRASH_SEED", 5), rounds(), &options(), true);
 }
 
 /// In relaxed mode acknowledged work may be lost, but only from the end: each task finds a state it once had, and never

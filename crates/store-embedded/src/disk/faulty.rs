@@ -14,6 +14,8 @@ pub enum Fault {
     Error,
     /// The device has no space for writes and creations until the fault is taken back.
     NoSpace,
+    /// The same, for whoever writes for us: there is space, but none that we may use.
+    NoQuota,
     /// A write stores only its first half and fails.
     ShortWrite,
     /// A sync fails.
@@ -85,6 +87,7 @@ impl FaultyDisk {
 fn error_of(fault: Fault) -> io::Error {
     match fault {
         Fault::NoSpace => io::Error::from(io::ErrorKind::StorageFull),
+        Fault::NoQuota => io::Error::from(io::ErrorKind::QuotaExceeded),
         other => io::Error::other(format!("injected: {other:?}")),
     }
 }
@@ -95,14 +98,17 @@ impl Disk for FaultyDisk {
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        match self.strikes(name, &[Fault::Error, Fault::NoSpace]) {
+        match self.strikes(name, &[Fault::Error, Fault::NoSpace, Fault::NoQuota]) {
             Some(fault) => Err(error_of(fault)),
             None => self.inner.create(name).map(|file| self.wrap(name, file)),
         }
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.inner.remove(name)
+        match self.strikes(name, &[Fault::Error]) {
+            Some(fault) => Err(error_of(fault)),
+            None => self.inner.remove(name),
+        }
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -148,7 +154,7 @@ impl DiskFile for FaultyFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        match self.disk.strikes(&self.name, &[Fault::Error, Fault::NoSpace, Fault::ShortWrite]) {
+        match self.disk.strikes(&self.name, &[Fault::Error, Fault::NoSpace, Fault::NoQuota, Fault::ShortWrite]) {
             Some(Fault::ShortWrite) => {
                 self.inner.write_at(bytes.get(..bytes.len() / 2).unwrap_or_default(), offset)?;
                 Err(error_of(Fault::ShortWrite))

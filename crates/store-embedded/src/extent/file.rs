@@ -14,7 +14,7 @@ use store::{Answer, ChunkRef, StoreError, chunk::ChunkSource};
 
 use super::{
     buffers::Buffer,
-    format::{BLOCK_BYTES, BlockPlace, CHECKSUM_BYTES, Place, block_at, damaged, verify},
+    format::{BLOCK_BYTES, BlockPlace, CHECKSUM_BYTES, Place, block_at, damaged, put_blocks, verify},
 };
 use crate::{disk::DiskFile, io_pool::IoPool};
 
@@ -55,8 +55,34 @@ impl Extent {
         self.pending.load(Ordering::Acquire) > 0
     }
 
+    /// The small chunks that are not in the file yet.
+    pub(crate) fn held(&self) -> Held {
+        let chunks = self.unwritten().iter().map(|(offset, data)| (*offset, data.clone())).collect();
+        Held { extent: self.id, chunks }
+    }
+
     fn unwritten(&self) -> MutexGuard<'_, HashMap<u64, Bytes>> {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Small chunks that were not in their extent at some moment.
+pub(crate) struct Held {
+    extent: u64,
+    chunks: Vec<(u64, Bytes)>,
+}
+
+impl Held {
+    /// Writes them to their places in a copy of the extent.
+    pub(crate) fn write_to(&self, file: &dyn DiskFile) -> io::Result<()> {
+        let mut stored = Vec::new();
+        for (offset, data) in &self.chunks {
+            stored.clear();
+            let place = Place { extent: self.extent, offset: *offset };
+            put_blocks(place, data, crc_fast::crc64_nvme(data), &mut stored);
+            file.write_at(&stored, *offset)?;
+        }
+        Ok(())
     }
 }
 

@@ -18,8 +18,41 @@ use crate::disk::is_no_room;
 
 /// The buffer for what is written at once is given back to the allocator when a large group made it grow past this.
 const BUFFER_BYTES: usize = 1024 * 1024;
-/// Bytes of small chunks that may be owed to their extents while there is no room; beyond it the log waits.
+/// Memory that small chunks may take which are owed to their extents while there is no room; beyond it the log waits.
 const OWED_BYTES: usize = 64 * 1024 * 1024;
+/// What a small chunk may take beside its bytes: mostly the buffer of its connection, which it is a slice of.
+const RIDE_OVERHEAD_BYTES: usize = 8 * 1024;
+
+/// Small chunks that found no room in their extents yet.
+#[derive(Default)]
+pub(super) struct Owed {
+    rides: Vec<Ride>,
+    bytes: usize,
+}
+
+impl Owed {
+    fn memory(rides: &[Ride]) -> usize {
+        rides.iter().map(|ride| RIDE_OVERHEAD_BYTES + ride.bytes.len()).sum()
+    }
+
+    /// False when that is more than may be owed.
+    fn add(&mut self, rides: Vec<Ride>) -> bool {
+        let bytes = self.bytes + Self::memory(&rides);
+        if bytes > OWED_BYTES {
+            return false;
+        }
+        self.bytes = bytes;
+        self.rides.extend(rides);
+        true
+    }
+
+    /// Takes the first ones off.
+    fn paid(&mut self, count: usize) -> Vec<Ride> {
+        let paid: Vec<Ride> = self.rides.drain(..count).collect();
+        self.bytes -= Self::memory(&paid);
+        paid
+    }
+}
 
 impl Extents {
     /// Gives a small chunk its place.
@@ -46,30 +79,20 @@ impl Extents {
         buffer: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
         match self.write_runs(rides.clone(), buffer) {
-            Err(StoreError::Io(error)) if is_no_room(&error) && self.owe(rides) => Ok(()),
+            Err(StoreError::Io(error)) if is_no_room(&error) && self.state().owed.add(rides.cloned().collect()) => {
+                Ok(())
+            }
             written => written,
         }
     }
 
-    /// False when more is owed than may be: memory is bounded.
-    fn owe<'a>(&self, rides: impl Iterator<Item = &'a Ride>) -> bool {
-        let mut state = self.state();
-        let before = state.owed.len();
-        state.owed.extend(rides.cloned());
-        let bytes: usize = state.owed.iter().map(|ride| ride.bytes.len()).sum();
-        if bytes > OWED_BYTES {
-            state.owed.truncate(before);
-        }
-        bytes <= OWED_BYTES
-    }
-
     /// Writes what is owed. Before a checkpoint lets go of the log that carries it; only one at a time.
     pub(crate) fn write_owed(&self) -> Result<(), StoreError> {
-        let owed = self.state().owed.clone();
+        let owed = self.state().owed.rides.clone();
         if !owed.is_empty() {
             self.write_runs(owed.iter(), &mut Vec::new())?;
             // What came meanwhile stands behind it.
-            let paid = self.state().owed.drain(..owed.len()).collect::<Vec<_>>();
+            let paid = self.state().owed.paid(owed.len());
             drop(paid);
         }
         Ok(())

@@ -12,8 +12,9 @@ use store::{Answer, BoxFuture, ChunkRef, PendingChunk, StoreError, chunk::ChunkW
 
 use super::{
     aligned::Aligned,
-    file::{Extent, Hold},
+    file::Hold,
     format::{BLOCK_BYTES, Place, RIDE_BYTES, STORED_BLOCK_BYTES},
+    table::Taken,
 };
 use crate::{disk::PAGE_BYTES, io_pool::Running, options::Durability, shared::Shared};
 
@@ -39,6 +40,8 @@ pub(crate) struct StreamWriter {
 /// The part of a writer that has an extent to itself.
 struct Streamed {
     hold: Hold,
+    /// `None` once an unfinished chunk is being cut off.
+    taken: Option<Taken>,
     shared: Arc<Shared>,
     start: u64,
     /// Where the buffer begins in the extent: the whole pages before it are written or being written.
@@ -127,17 +130,17 @@ impl Streamed {
         let extents = Arc::clone(&shared.extents);
         let sync = shared.options.durability == Durability::Sync;
         let taking = shared.pool.run(move || {
-            let extent = extents.take()?;
+            let taken = extents.take()?;
             let synced = if sync { extents.sync_directory() } else { Ok(()) };
-            Ok((extent, synced))
+            Ok((taken, synced))
         });
-        let (extent, synced): (Arc<Extent>, io::Result<()>) =
-            taking.wait().await?.map_err(|error| shared.full_or(error))?;
+        let (taken, synced): (Taken, io::Result<()>) = taking.wait().await?.map_err(|error| shared.full_or(error))?;
         // After a failed sync nobody knows whether the extent's name will be there.
         synced.map_err(|error| shared.poison(&StoreError::from(error)))?;
-        let start = extent.end.load(Ordering::Relaxed).next_multiple_of(PAGE);
+        let start = taken.extent.end.load(Ordering::Relaxed).next_multiple_of(PAGE);
         Ok(Self {
-            hold: Hold::new(&extent),
+            hold: Hold::new(&taken.extent),
+            taken: Some(taken),
             shared: Arc::clone(shared),
             start,
             position: start,
@@ -207,8 +210,11 @@ impl Streamed {
 
     /// Waits for the write under way. Returns an empty buffer.
     async fn written(&mut self) -> Result<Aligned, StoreError> {
-        let Some(writing) = self.writing.take() else { return Ok(Aligned::with_capacity(BUFFER_BYTES)) };
-        let mut buffer = writing.wait().await?.map_err(|error| self.shared.full_or(error))?;
+        let Some(writing) = &mut self.writing else { return Ok(Aligned::with_capacity(BUFFER_BYTES)) };
+        let written = writing.wait_here().await;
+        // Only now: when the caller goes away while it waits, the place must not be used again before the write is over.
+        self.writing = None;
+        let mut buffer = written?.map_err(|error| self.shared.full_or(error))?;
         buffer.clear();
         Ok(buffer)
     }
@@ -229,7 +235,6 @@ impl Streamed {
         self.written().await?;
         self.synced().await?;
         let extent = Arc::clone(&self.hold.extent);
-        extent.end.store(self.position, Ordering::Relaxed);
         if self.shared.options.durability == Durability::Sync {
             let file = Arc::clone(&extent.file);
             let syncing = self.shared.pool.run(move || file.sync());
@@ -237,6 +242,7 @@ impl Streamed {
         } else {
             self.shared.extents.note_unsynced(&extent);
         }
+        extent.end.store(self.position, Ordering::Relaxed);
         self.finished = true;
         let chunk = ChunkRef { extent: extent.id, offset: self.start, length, crc64 };
         Ok((chunk, Hold::new(&extent)))
@@ -246,12 +252,10 @@ impl Streamed {
 impl Drop for Streamed {
     /// An unfinished chunk leaves no bytes behind: what it wrote is cut off before the extent is used again.
     fn drop(&mut self) {
-        let extent = Arc::clone(&self.hold.extent);
-        let extents = Arc::clone(&self.shared.extents);
         if self.finished {
-            extents.give_back(&extent);
             return;
         }
+        let (extent, taken) = (Arc::clone(&self.hold.extent), self.taken.take());
         let (writing, syncing, start) = (self.writing.take(), self.syncing.take(), self.start);
         let cut = move || {
             // The pool runs jobs in order of arrival on several threads: wait for what is still being written.
@@ -259,7 +263,7 @@ impl Drop for Streamed {
             if let Err(error) = extent.file.set_length(start) {
                 tracing::warn!(extent = extent.id, %error, "the space of an unfinished chunk was not given back");
             }
-            extents.give_back(&extent);
+            drop(taken);
         };
         drop(self.shared.pool.run(cut));
     }

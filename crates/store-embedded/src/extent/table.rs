@@ -6,12 +6,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
-use store::{StoreError, chunk::Ride};
+use store::StoreError;
 
 use super::{
     DIRECTORY,
     file::Extent,
     format::{HEADER_BYTES, file_name, header, parse_name},
+    small::Owed,
 };
 use crate::{disk::Disk, ids::Ids};
 
@@ -44,7 +45,7 @@ pub(super) struct State {
     /// Extents with streamed chunks that were finished without a sync.
     unsynced_streams: Vec<Arc<Extent>>,
     /// Small chunks that found no room in their extents yet.
-    pub(super) owed: Vec<Ride>,
+    pub(super) owed: Owed,
     directory_dirty: bool,
     /// Extents to delete once no view is older than the sequence.
     retired: Vec<(u64, u64)>,
@@ -56,7 +57,9 @@ impl Extents {
     pub(crate) fn open(disk: Arc<dyn Disk>, ids: Arc<Ids>) -> io::Result<Self> {
         disk.create_directory(DIRECTORY)?;
         let known = disk.list(DIRECTORY)?.iter().filter_map(|name| parse_name(name)).collect();
-        Ok(Self { disk, ids, state: Mutex::new(State { known, ..State::default() }), syncing: Mutex::default() })
+        // A process that died may have left names that no sync has reached.
+        let state = State { known, directory_dirty: true, ..State::default() };
+        Ok(Self { disk, ids, state: Mutex::new(state), syncing: Mutex::default() })
     }
 
     /// The same extents, with the ids that new ones get.
@@ -117,29 +120,23 @@ impl Extents {
 
     /// Bytes were written to the extent that the next sync of all must reach.
     pub(crate) fn mark_dirty(&self, extent: &Arc<Extent>) {
+        // Under the lock: whoever finds the mark must find the extent in the list too.
+        let mut state = self.state();
         if !extent.dirty.swap(true, Ordering::AcqRel) {
-            self.state().dirty.push(Arc::clone(extent));
+            state.dirty.push(Arc::clone(extent));
         }
     }
 
-    /// An extent for one writer alone, and whether its name must be made durable.
-    pub(crate) fn take(&self) -> Result<Arc<Extent>, StoreError> {
+    /// An extent for one writer alone. Its name may have to be made durable.
+    pub(crate) fn take(self: &Arc<Self>) -> Result<Taken, StoreError> {
         let mut state = self.state();
         let extent = match state.idle.pop() {
             Some(extent) => extent,
             None => self.create(&mut state)?,
         };
         state.taken.insert(extent.id);
-        Ok(extent)
-    }
-
-    /// The writer is done with its extent.
-    pub(crate) fn give_back(&self, extent: &Arc<Extent>) {
-        let mut state = self.state();
-        state.taken.remove(&extent.id);
-        if extent.end.load(Ordering::Relaxed) < TARGET_BYTES {
-            state.idle.push(Arc::clone(extent));
-        }
+        drop(state);
+        Ok(Taken { extents: Arc::clone(self), extent })
     }
 
     /// Remembers that a streamed chunk was not synced.
@@ -207,13 +204,22 @@ impl Extents {
         let (ready, waiting) = state.retired.iter().partition(|(_, sequence)| *sequence < watermark);
         state.retired = waiting;
         let ready: Vec<(u64, u64)> = ready;
+        let (mut deleted, mut failed) = (0, None);
         for (id, _) in &ready {
-            state.known.remove(id);
-            state.open.remove(id);
-            state.dirty.retain(|extent| extent.id != *id);
-            self.disk.remove(&file_name(*id))?;
+            match self.disk.remove(&file_name(*id)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    // It stays known, and is found dead again.
+                    failed.get_or_insert(error);
+                }
+                _ => {
+                    state.known.remove(id);
+                    state.open.remove(id);
+                    state.dirty.retain(|extent| extent.id != *id);
+                    deleted += 1;
+                }
+            }
         }
-        Ok(ready.len())
+        failed.map_or(Ok(deleted), Err)
     }
 
     /// No extent is deleted until this is dropped.
@@ -230,6 +236,22 @@ impl Extents {
             state.small = None;
         }
         state.is_quiet(id)
+    }
+}
+
+/// An extent that one writer has to itself, until this is dropped.
+pub(crate) struct Taken {
+    extents: Arc<Extents>,
+    pub(crate) extent: Arc<Extent>,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        let mut state = self.extents.state();
+        state.taken.remove(&self.extent.id);
+        if self.extent.end.load(Ordering::Relaxed) < TARGET_BYTES {
+            state.idle.push(Arc::clone(&self.extent));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writing frames: one write and one sync for everything that waited.
 
-use std::io;
+use std::{io, time::Duration};
 
 use store::{StoreError, engine::Sequence};
 use types::Timestamp;
@@ -36,6 +36,8 @@ pub(crate) struct LogWriter {
     sealed: Vec<Sealed>,
     frame: u64,
     synced_frame: u64,
+    /// When the first frame was written that is not synced; without meaning while none is.
+    unsynced_since: Timestamp,
     last_sequence: u64,
     buffer: Vec<u8>,
 }
@@ -88,6 +90,7 @@ impl LogWriter {
             sealed,
             frame: last_frame,
             synced_frame: last_frame,
+            unsynced_since: Timestamp::EPOCH,
             last_sequence,
             buffer: Vec::new(),
         }
@@ -127,6 +130,9 @@ impl LogWriter {
         self.buffer.resize(usize::try_from(total).unwrap_or(0), 0);
         open.segment.file.write_at(&self.buffer, position).map_err(WriteError::of)?;
         open.position = position + total;
+        if self.frame == self.synced_frame {
+            self.unsynced_since = group.time;
+        }
         self.frame += 1;
         self.last_sequence = last_sequence;
         if position == 0 {
@@ -166,6 +172,16 @@ impl LogWriter {
     /// True when a written frame is not synced yet.
     pub(crate) const fn is_dirty(&self) -> bool {
         self.frame != self.synced_frame
+    }
+
+    /// How long a written frame has been unsynced.
+    pub(crate) fn unsynced_for(&self, now: Timestamp) -> Duration {
+        if self.is_dirty() { now.saturating_since(self.unsynced_since) } else { Duration::ZERO }
+    }
+
+    /// The last commit that was written.
+    pub(crate) const fn last_sequence(&self) -> u64 {
+        self.last_sequence
     }
 
     fn make_room(&mut self, total: u64) -> Result<u64, WriteError> {

@@ -21,16 +21,19 @@ use std::{
 
 use bytes::Bytes;
 use store::{
-    ChunkRef, Direction, Read, Scope, Store, StoreError,
+    ChunkRef, Direction, PendingChunk, Read, Scope, Store, StoreError,
     clock::TimeSource,
     conformance::support::{UNIT, everything, key},
     content::{self, Holdings},
+    engine::{Engine, Horizon},
     manifest::read_exactly,
     sweep,
 };
 use store_embedded::{EmbeddedEngine, OpenError, Options, disk::Disk};
 use tempfile::TempDir;
 use types::ContentId;
+
+pub(crate) mod holding;
 
 /// A clock that moves one millisecond with every look, unless somebody moves it.
 #[derive(Clone, Default)]
@@ -129,6 +132,11 @@ impl Opened {
         self.put_all(&[(name, Some(value.into()))]).await
     }
 
+    /// A row as the next transaction sees it, durable or not.
+    pub(crate) async fn sequenced(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
+        Engine::view(&*self.engine, Horizon::Sequenced).get(&key(name)).await
+    }
+
     /// Commits rows; `None` deletes.
     pub(crate) async fn put_all(&self, rows: &[(&str, Option<Bytes>)]) -> Result<(), StoreError> {
         self.store
@@ -148,7 +156,11 @@ impl Opened {
     pub(crate) async fn put_chunk(&self, name: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
         let mut writer = self.store.write_chunk(u64::try_from(bytes.len()).ok())?;
         writer.write(Bytes::from(bytes)).await?;
-        let pending = &writer.finish().await?;
+        self.link(name, &writer.finish().await?).await
+    }
+
+    /// Links a finished chunk under a name; what was there is freed in the same transaction.
+    pub(crate) async fn link(&self, name: &str, pending: &PendingChunk) -> Result<(), StoreError> {
         let owner = ContentId::new(self.store.fresh_id());
         let name = &chunk_key(name);
         self.store
