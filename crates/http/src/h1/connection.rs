@@ -191,10 +191,13 @@ impl Connection {
             return Ok(true);
         }
         let mut outgoing = Outgoing::new(&self.out, framing == write::Framing::Chunked);
-        match poll_fn(|cx| outgoing.poll(cx, &self.wire, &mut ready)).await {
+        let sent = poll_fn(|cx| outgoing.poll(cx, &self.wire, &mut ready)).await;
+        let untouched = outgoing.is_untouched();
+        drop(outgoing);
+        match sent {
             Ok(()) => ready.complete(),
             // Nothing was said yet, so the truth can be.
-            Err(Broken::Content(_)) if outgoing.is_untouched() => {
+            Err(Broken::Content(_)) if untouched => {
                 return Box::pin(self.write(ready.give_up(), modern, keep_alive)).await;
             }
             Err(Broken::Content(error)) => return Err(io::Error::other(error)),
