@@ -1,8 +1,10 @@
 //! The operation table: method, resource, `restype` and `comp` tell the operations apart.
 
+use std::future::ready;
+
 use access::need::Service;
 use http::Method;
-use rest::{Headers, Outcome, Request, Response, ServiceError, caller, service_properties};
+use rest::{BoxFuture, Headers, Outcome, Request, Response, ServiceError, caller, service_properties};
 use types::ErrorCode;
 
 use crate::{
@@ -237,54 +239,59 @@ pub(crate) async fn run(
         unsupported::refuse_source(&request.headers)?;
     }
     let (caller, store) = (&caller, &service.store);
-    match operation {
-        Operation::GetBlobServiceProperties => service_properties::get(store, Service::Blob, caller).await,
+    // Boxed: otherwise room for the largest of them would be moved around with every request.
+    let answer: BoxFuture<'_, Result<Response, ServiceError>> = match operation {
+        Operation::GetBlobServiceProperties => Box::pin(service_properties::get(store, Service::Blob, caller)),
         Operation::SetBlobServiceProperties => {
-            service_properties::set(store, Service::Blob, caller, &mut request).await
+            Box::pin(service_properties::set(store, Service::Blob, caller, &mut request))
         }
-        Operation::GetBlobServiceStats => service_properties::stats(store, Service::Blob, caller, store.now()).await,
+        Operation::GetBlobServiceStats => {
+            Box::pin(service_properties::stats(store, Service::Blob, caller, store.now()))
+        }
         // Any credential may ask for it.
-        Operation::GetAccountInformation => caller.known().map(|()| service_properties::account_information()),
-        Operation::GetUserDelegationKey => acl::user_delegation_key(service, caller, &mut request).await,
-        Operation::GetContainerAcl => acl::get(service, caller, &request).await,
-        Operation::SetContainerAcl => acl::set(service, caller, &mut request).await,
-        Operation::CopyBlob => copies::copy_blob(service, caller, &request).await,
-        Operation::CopyBlobFromURL => copies::copy_blob_from_url(service, caller, &request).await,
-        Operation::PutBlobFromURL => copies::put_blob_from_url(service, caller, &request).await,
-        Operation::AbortCopyBlob => copies::abort(service, caller, &request).await,
-        Operation::PutBlockFromURL => from_url::put_block(service, caller, &request).await,
-        Operation::AppendBlockFromURL => from_url::append_block(service, caller, &request).await,
-        Operation::PutPageFromURL => from_url::put_page(service, caller, &request).await,
-        Operation::ListContainers => listing::containers(service, caller, &request).await,
-        Operation::FindBlobsByTags => find_blobs::in_account(service, caller, &request).await,
-        Operation::CreateContainer => containers::create(service, caller, &request).await,
-        Operation::GetContainerProperties => containers::properties(service, caller, &request).await,
-        Operation::GetContainerMetadata => containers::get_metadata(service, caller, &request).await,
-        Operation::SetContainerMetadata => containers::set_metadata(service, caller, &request).await,
-        Operation::DeleteContainer => containers::delete(service, caller, &request).await,
-        Operation::LeaseContainer => leases::of_container(service, caller, &request).await,
-        Operation::ListBlobs => listing::blobs(service, caller, &request).await,
-        Operation::FindBlobsByTagsInContainer => find_blobs::in_container(service, caller, &request).await,
-        Operation::PutBlob => put_blob::put(service, caller, request).await,
-        Operation::GetBlob => blobs::get(service, caller, &request).await,
-        Operation::GetBlobProperties => blobs::properties(service, caller, &request).await,
-        Operation::DeleteBlob => blobs::delete(service, caller, &request).await,
-        Operation::SetBlobProperties => properties::set(service, caller, &request).await,
-        Operation::GetBlobMetadata => properties::get_metadata(service, caller, &request).await,
-        Operation::SetBlobMetadata => properties::set_metadata(service, caller, &request).await,
-        Operation::SetBlobExpiry => properties::set_expiry(service, caller, &request).await,
-        Operation::LeaseBlob => leases::of_blob(service, caller, &request).await,
-        Operation::SnapshotBlob => snapshots::take(service, caller, &request).await,
-        Operation::SetBlobTier => tier::set(service, caller, &request).await,
-        Operation::GetBlobTags => tags::get(service, caller, &request).await,
-        Operation::SetBlobTags => tags::set(service, caller, request).await,
-        Operation::PutBlock => blocks::put(service, caller, request).await,
-        Operation::PutBlockList => blocks::put_list(service, caller, request).await,
-        Operation::GetBlockList => blocks::get_list(service, caller, &request).await,
-        Operation::PutPage => pages::put(service, caller, request).await,
-        Operation::GetPageRanges => page_ranges::get(service, caller, &request).await,
-        Operation::AppendBlock => append::block(service, caller, request).await,
-        Operation::AppendBlobSeal => append::seal(service, caller, &request).await,
+        Operation::GetAccountInformation => {
+            Box::pin(ready(caller.known().map(|()| service_properties::account_information())))
+        }
+        Operation::GetUserDelegationKey => Box::pin(acl::user_delegation_key(service, caller, &mut request)),
+        Operation::GetContainerAcl => Box::pin(acl::get(service, caller, &request)),
+        Operation::SetContainerAcl => Box::pin(acl::set(service, caller, &mut request)),
+        Operation::CopyBlob => Box::pin(copies::copy_blob(service, caller, &request)),
+        Operation::CopyBlobFromURL => Box::pin(copies::copy_blob_from_url(service, caller, &request)),
+        Operation::PutBlobFromURL => Box::pin(copies::put_blob_from_url(service, caller, &request)),
+        Operation::AbortCopyBlob => Box::pin(copies::abort(service, caller, &request)),
+        Operation::PutBlockFromURL => Box::pin(from_url::put_block(service, caller, &request)),
+        Operation::AppendBlockFromURL => Box::pin(from_url::append_block(service, caller, &request)),
+        Operation::PutPageFromURL => Box::pin(from_url::put_page(service, caller, &request)),
+        Operation::ListContainers => Box::pin(listing::containers(service, caller, &request)),
+        Operation::FindBlobsByTags => Box::pin(find_blobs::in_account(service, caller, &request)),
+        Operation::CreateContainer => Box::pin(containers::create(service, caller, &request)),
+        Operation::GetContainerProperties => Box::pin(containers::properties(service, caller, &request)),
+        Operation::GetContainerMetadata => Box::pin(containers::get_metadata(service, caller, &request)),
+        Operation::SetContainerMetadata => Box::pin(containers::set_metadata(service, caller, &request)),
+        Operation::DeleteContainer => Box::pin(containers::delete(service, caller, &request)),
+        Operation::LeaseContainer => Box::pin(leases::of_container(service, caller, &request)),
+        Operation::ListBlobs => Box::pin(listing::blobs(service, caller, &request)),
+        Operation::FindBlobsByTagsInContainer => Box::pin(find_blobs::in_container(service, caller, &request)),
+        Operation::PutBlob => Box::pin(put_blob::put(service, caller, request)),
+        Operation::GetBlob => Box::pin(blobs::get(service, caller, &request)),
+        Operation::GetBlobProperties => Box::pin(blobs::properties(service, caller, &request)),
+        Operation::DeleteBlob => Box::pin(blobs::delete(service, caller, &request)),
+        Operation::SetBlobProperties => Box::pin(properties::set(service, caller, &request)),
+        Operation::GetBlobMetadata => Box::pin(properties::get_metadata(service, caller, &request)),
+        Operation::SetBlobMetadata => Box::pin(properties::set_metadata(service, caller, &request)),
+        Operation::SetBlobExpiry => Box::pin(properties::set_expiry(service, caller, &request)),
+        Operation::LeaseBlob => Box::pin(leases::of_blob(service, caller, &request)),
+        Operation::SnapshotBlob => Box::pin(snapshots::take(service, caller, &request)),
+        Operation::SetBlobTier => Box::pin(tier::set(service, caller, &request)),
+        Operation::GetBlobTags => Box::pin(tags::get(service, caller, &request)),
+        Operation::SetBlobTags => Box::pin(tags::set(service, caller, request)),
+        Operation::PutBlock => Box::pin(blocks::put(service, caller, request)),
+        Operation::PutBlockList => Box::pin(blocks::put_list(service, caller, request)),
+        Operation::GetBlockList => Box::pin(blocks::get_list(service, caller, &request)),
+        Operation::PutPage => Box::pin(pages::put(service, caller, request)),
+        Operation::GetPageRanges => Box::pin(page_ranges::get(service, caller, &request)),
+        Operation::AppendBlock => Box::pin(append::block(service, caller, request)),
+        Operation::AppendBlobSeal => Box::pin(append::seal(service, caller, &request)),
         // A batch is no part of a batch, and what has no feature was answered above.
         Operation::BlobBatch
         | Operation::ContainerBlobBatch
@@ -295,8 +302,9 @@ pub(crate) async fn run(
         | Operation::DeleteBlobImmutabilityPolicy
         | Operation::SetBlobLegalHold
         | Operation::IncrementalCopyBlob
-        | Operation::QueryBlobContents => Err(ServiceError::internal()),
-    }
+        | Operation::QueryBlobContents => Box::pin(ready(Err(ServiceError::internal()))),
+    };
+    answer.await
 }
 
 /// The operation of a request. A single segment names a blob of the root container, unless it is said otherwise.
