@@ -1,7 +1,5 @@
 //! What is revoked after a proof was given counts for reads too.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::net::IpAddr;
 
 use access::{

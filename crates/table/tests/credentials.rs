@@ -1,7 +1,5 @@
 //! What credentials reach, where the rows of the permissions alone do not say it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::net::IpAddr;
 
 use access::{
