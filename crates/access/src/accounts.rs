@@ -243,7 +243,8 @@ impl Accounts {
         let at = snapshot.instant();
         let mut rows = snapshot.scan(KeyBuilder::new(Space::Account, NAME).range(), Direction::Ascending);
         let mut stored = Vec::new();
-        for row in rows.take(STORED_MAX).await? {
+        // Every row: a name keeps its row for ever, also when nothing opens the account any more.
+        while let Some(row) = rows.next().await? {
             let record = decode(&row.value)?;
             if record.keys.is_empty() {
                 continue;
@@ -388,5 +389,22 @@ mod tests {
         let mine = both.get("mine").unwrap();
         assert!(mine.origin == Origin::Configured && mine.has(&key(7)) && !mine.has(&key(1)));
         assert_eq!(mine.unit, stored.get("mine").unwrap().unit);
+    }
+
+    #[tokio::test]
+    async fn accounts_that_were_removed_hide_nobody() {
+        let store = MemoryEngine::new(SystemTime::default()).store();
+        let removed = &encode(&AccountRecord { unit: 1, keys: Vec::new() }).unwrap();
+        let filled = store.transact(Scope::unit(UnitId::new(0)), |txn| async move {
+            for number in 0..STORED_MAX {
+                txn.put(row_key(&name(&format!("gone{number}"))), removed.clone());
+            }
+            Ok::<_, StoreError>(())
+        });
+        filled.await.unwrap();
+        let accounts = Accounts::open(&store, []).await.unwrap();
+        accounts.add(&store, &name("mine"), &[key(1)]).await.unwrap();
+        assert_eq!(shown(&accounts), [("mine".to_owned(), 1)]);
+        assert_eq!(shown(&Accounts::open(&store, []).await.unwrap()), [("mine".to_owned(), 1)]);
     }
 }

@@ -75,7 +75,7 @@ impl Shutdown {
     /// True from the signal on.
     #[must_use]
     pub fn is_requested(&self) -> bool {
-        *self.0.borrow()
+        *self.0.borrow() || self.0.has_changed().is_err()
     }
 
     /// Waits for the time, but not past the signal. True when it is time to stop.

@@ -140,3 +140,17 @@ async fn shutdown_ends_requests_in_flight_first() {
     assert!(TcpStream::connect(server.address).await.is_err());
     drop(idle);
 }
+
+#[tokio::test]
+async fn a_shutdown_without_a_word_is_one_too() {
+    let server = start().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"GET /a/slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    while server.notes.load.requests() == 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(server.stop);
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.contains("connection: close") && answer.ends_with("\r\n\r\nslow"), "{answer}");
+}

@@ -27,9 +27,10 @@ pub(crate) const fn entity_rule(operation: EntityOperation, if_match: IfMatch<'_
     }
 }
 
-/// The need of an operation on the service as a whole.
-pub(crate) const fn service<'a>(account: UnitId, rule: Rule) -> Need<'a> {
-    Need { account, service: Service::Table, place: Place::Service, rule }
+/// The need of an operation on the tables of an account. An account SAS must be for containers: unlike the lists of the
+/// other services, this one is no resource of the service.
+pub(crate) const fn tables<'a>(account: UnitId, rule: Rule) -> Need<'a> {
+    Need { account, service: Service::Table, place: Place::Container(""), rule }
 }
 
 /// The need of an operation on a table itself, by its folded name.

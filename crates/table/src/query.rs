@@ -28,6 +28,8 @@ use crate::{
 
 /// Rows that one page looks at, so that a filter that matches little ends too.
 pub const SCANNED_MAX: usize = 10_000;
+/// Comparisons that looking at a row includes: a row counts for more when the filter has more of them.
+const COMPARISONS_A_ROW: usize = 16;
 /// Bytes of the rows that one page looks at.
 const SCANNED_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Bytes of the rows that one page answers with, the last one over.
@@ -91,6 +93,8 @@ pub async fn entities(rows: &impl Read, request: &Authorized<QueryEntities>) -> 
     });
     let ranges = plan::entities(table, request.filter.as_ref());
     let ranges = range::authorised(request).clamp(table, ranges);
+    let comparisons = request.filter.as_ref().map_or(0, Filter::comparisons);
+    let row_cost = comparisons.div_ceil(COMPARISONS_A_ROW).max(1);
     let mut page = Page { entities: Vec::new(), bytes: 0, scanned: 0, scanned_bytes: 0 };
     for range in plan::from(ranges, from) {
         let mut scan = rows.scan(range, Direction::Ascending);
@@ -99,7 +103,7 @@ pub async fn entities(rows: &impl Read, request: &Authorized<QueryEntities>) -> 
                 return page.goes_on(&row.key);
             }
             let entity = Entity::decode(row)?;
-            page.scanned += 1;
+            page.scanned += row_cost;
             page.scanned_bytes += entity.row_bytes();
             let matches = match &request.filter {
                 Some(filter) => filter.matches(&|name: &str| entity.get(name))?,

@@ -127,7 +127,7 @@ pub struct QueryTables {
 
 impl Operation for QueryTables {
     fn need(&self) -> Need<'_> {
-        permissions::service(self.account, permissions::QUERY_TABLES)
+        permissions::tables(self.account, permissions::QUERY_TABLES)
     }
 }
 

@@ -252,3 +252,23 @@ fn a_filter_that_matches_nothing_ends_in_bounded_pages() {
         assert!(second.entities.is_empty() && second.next.is_none());
     });
 }
+
+#[test]
+fn a_long_filter_makes_short_pages() {
+    run(async {
+        let place = memory();
+        create(&place.store, address()).await.unwrap();
+        for start in (0..1000).step_by(100) {
+            let insert =
+                |number: i32| change(Insert, IfMatch::Absent, key("p", &format!("{number:06}")), Properties::default());
+            execute(&place.store, &(start..start + 100).map(insert).collect::<Vec<_>>()).await.unwrap();
+        }
+        let usual = page(&place.store, Some("a eq 1 or RowKey ge ''"), 1000, None).await.unwrap();
+        assert_eq!((usual.entities.len(), usual.next), (1000, None));
+        // As many comparisons as a query has room for, none of which holds but the last.
+        let long = format!("{}RowKey ge ''", "a eq 1 or ".repeat(3000));
+        let first = page(&place.store, Some(&long), 1000, None).await.unwrap();
+        assert!((1..100).contains(&first.entities.len()) && first.next.is_some(), "{}", first.entities.len());
+        assert_eq!(everything(&place.store, Some(&long), 1000).await.len(), 1000);
+    });
+}

@@ -179,6 +179,10 @@ impl Wire {
     /// The stream failed, or the client has taken nothing for too long.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let mut inner = self.lock();
+        if inner.promise_is_begun() {
+            let said = inner.poll_promise(cx);
+            ready!(inner.bound(cx, said))?;
+        }
         let written = Pin::new(&mut inner.io).poll_write_vectored(cx, slices);
         inner.bound(cx, written).map(|written| match written {
             Ok(0) => Err(io::ErrorKind::WriteZero.into()),
@@ -285,8 +289,15 @@ impl Inner {
         self.timer.clear();
         self.progress += 1;
         // It did not wait, or has stopped waiting.
-        self.promise = b"";
+        if !self.promise_is_begun() {
+            self.promise = b"";
+        }
         Poll::Ready(Ok(Some(take(&mut self.buffer))))
+    }
+
+    /// True when a part of the word has left: the rest must, before anything else does.
+    const fn promise_is_begun(&self) -> bool {
+        !self.promise.is_empty() && self.promise.len() < CONTINUE.len()
     }
 
     /// Tells a client that waits for it to go on.
@@ -331,5 +342,30 @@ impl WireBody {
     /// The next piece; `None` at the end.
     pub(crate) async fn next(&self) -> Result<Option<Bytes>, BodyError> {
         poll_fn(|cx| self.wire.lock().poll_body(cx, self.request)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_promise_that_was_begun_is_said_to_its_end() {
+        const SECOND: Duration = Duration::from_secs(1);
+        // The client takes ten bytes at a time, and did not wait with its body.
+        let (mut client, server) = tokio::io::duplex(10);
+        let wire = Arc::new(Wire::new(Box::new(server), BytesMut::new(), SECOND, SECOND));
+        let length = Length::Exactly(2);
+        let body = wire.head_is_here(&Framing { length, declared: true, waits: true, keep_alive: true });
+        client.write_all(b"hi").await.unwrap();
+        assert_eq!(body.next().await.unwrap().unwrap(), "hi");
+        drop(body);
+        let answer = async move { wire.send(b"the answer").await.unwrap() };
+        let mut heard = Vec::new();
+        let (_, read) = tokio::join!(answer, client.read_to_end(&mut heard));
+        read.unwrap();
+        assert_eq!(String::from_utf8(heard).unwrap(), "HTTP/1.1 100 Continue\r\n\r\nthe answer");
     }
 }

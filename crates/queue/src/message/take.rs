@@ -70,9 +70,11 @@ impl Messages {
     /// Looks at the first visible messages.
     ///
     /// # Errors
-    /// The queue does not exist, or the store failed.
+    /// The queue does not exist, it is not allowed any more, or the store failed.
     pub async fn peek(&self, request: &Authorized<PeekMessages>) -> Result<Vec<PeekedMessage>, QueueError> {
         let (rows, now) = (&self.store.snapshot(), self.store.now());
+        // It was allowed by an older view than this one.
+        request.confirm(rows).await?;
         let line = queue::find(rows, &request.address).await?.line();
         let mut visible = Visible::new(line, self.heads.of(rows, line).await?, now);
         let mut peeked = Vec::new();

@@ -123,6 +123,16 @@ impl Filter {
         }
     }
 
+    /// How many comparisons it has: what it costs to ask it of a row.
+    pub(crate) fn comparisons(&self) -> usize {
+        match self {
+            Self::Compare { .. } => 1,
+            Self::Constant(_) => 0,
+            Self::Not(inner) => inner.comparisons(),
+            Self::And(parts) | Self::Or(parts) => parts.iter().map(Self::comparisons).sum(),
+        }
+    }
+
     /// The same filter with the constants that a property is compared with in lower case.
     pub(crate) fn folded(&self, name: &str) -> Self {
         let all = |parts: &[Self]| parts.iter().map(|part| part.folded(name)).collect();
