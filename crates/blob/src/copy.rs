@@ -84,6 +84,7 @@ pub async fn source(
         epoch: blob.extra().epoch,
         row,
         place: (container, request.address.blob.as_str().to_owned()),
+        kept: None,
         properties: BlobProperties::of(blob, snapshot, now),
     })
 }
