@@ -30,6 +30,8 @@ use crate::{
 const PIECE_BYTES: usize = 64 * 1024;
 /// How often a blob is looked for again because it changed while it was opened.
 const ATTEMPTS: usize = 64;
+/// After so many of them a blob that is written all the time is found and kept at once.
+const UNKEPT: usize = 4;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let range = ByteRange::from_headers(&request.headers)?;
@@ -81,10 +83,15 @@ async fn open(
     range: Option<ByteRange>,
 ) -> Result<(FoundBlob, BlobReader, std::ops::Range<u64>), ServiceError> {
     let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
-    for _ in 0..ATTEMPTS {
+    for attempt in 0..ATTEMPTS {
         // The snapshot is held until the bytes are open: until then nothing it refers to can go.
         let snapshot = service.store.snapshot();
-        let mut found = object::read_content(&snapshot, &operation, service.store.now()).await.map_err(errors::of)?;
+        let found = if attempt < UNKEPT {
+            object::read_content(&snapshot, &operation, service.store.now()).await
+        } else {
+            reader::find_and_keep(&service.store, &operation).await
+        };
+        let mut found = found.map_err(errors::of)?;
         let length = found.properties.length;
         let wanted = range.map_or(Ok(0..length), |range| range.within(length))?;
         let opened = reader::open(&service.store, &snapshot, &found, wanted.clone()).await;

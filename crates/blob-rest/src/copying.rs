@@ -195,20 +195,26 @@ async fn fetch_rest(store: &Store, outgoing: &dyn Outgoing, copy: &mut PendingCo
     Ok(())
 }
 
-/// Asks for what is missing of the source, which must still be the one that the copy began with.
-async fn ask(outgoing: &dyn Outgoing, copy: &PendingCopy) -> Result<Fetched, Stop> {
+/// Asks for what is missing of the source, which must still be the one that the copy began with. When its ETag cannot say
+/// so, everything is missing: what is here may be of other bytes than the rest.
+async fn ask(outgoing: &dyn Outgoing, copy: &mut PendingCopy) -> Result<Fetched, Stop> {
     let mut headers: Vec<(HeaderName, String)> = Vec::new();
-    if let Some(etag) = &copy.etag {
-        headers.push((header::IF_MATCH, etag.clone()));
+    match &copy.etag {
+        Some(etag) => headers.push((header::IF_MATCH, etag.clone())),
+        None => copy.copied = 0,
     }
     if copy.copied > 0 {
         headers.push((header::RANGE, format!("bytes={}-", copy.copied)));
     }
     let fetched = outgoing.fetch(Fetch { head: false, url: copy.url.clone(), headers }).await?;
     let answered = fetched.status.as_u16();
+    let length: Option<u64> = fetched.text("content-length").and_then(|length| length.parse().ok());
+    let expected = if copy.copied > 0 { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     match fetched.status {
-        StatusCode::OK if copy.copied == 0 => Ok(fetched),
-        StatusCode::PARTIAL_CONTENT if copy.copied > 0 => Ok(fetched),
+        status if status == expected && length.is_some_and(|length| length != copy.total - copy.copied) => {
+            Err(Stop::Failed("the source has another length than when the copy began".to_owned()))
+        }
+        status if status == expected => Ok(fetched),
         StatusCode::OK => Err(Stop::Failed("the source does not serve ranges".to_owned())),
         StatusCode::PRECONDITION_FAILED | StatusCode::NOT_MODIFIED => {
             Err(Stop::Failed("412 the source changed while it was copied".to_owned()))
@@ -218,5 +224,64 @@ async fn ask(outgoing: &dyn Outgoing, copy: &PendingCopy) -> Result<Fetched, Sto
         }
         status if status.is_server_error() => Err(Stop::Later(format!("the source answered {answered}"))),
         _ => Err(Stop::Failed(format!("the source answered {answered}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rest::{BoxFuture, outgoing::Pieces};
+    use types::{Timestamp, UnitId};
+
+    use super::*;
+
+    /// A source that answers the whole or, when asked, its second half.
+    struct Elsewhere {
+        length: u64,
+    }
+
+    struct Nothing;
+
+    impl Pieces for Nothing {
+        fn next(&mut self) -> BoxFuture<'_, Result<Option<bytes::Bytes>, FetchError>> {
+            Box::pin(async { Ok(None) })
+        }
+    }
+
+    impl Outgoing for Elsewhere {
+        fn fetch(&self, request: Fetch) -> BoxFuture<'_, Result<Fetched, FetchError>> {
+            let ranged = request.headers.iter().any(|(name, _)| name == header::RANGE);
+            let status = if ranged { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
+            let length = if ranged { self.length / 2 } else { self.length }.to_string();
+            let headers = [("content-length", length)].into_iter().collect();
+            Box::pin(async move { Ok(Fetched { status, headers, body: Box::new(Nothing) }) })
+        }
+    }
+
+    #[tokio::test]
+    async fn the_rest_is_of_the_source_that_the_copy_began_with() {
+        let table = [
+            (Some("\"1\""), 0, 100, Ok(0)),
+            (Some("\"1\""), 50, 100, Ok(50)),
+            (None, 0, 100, Ok(0)),
+            (None, 50, 100, Ok(0)),
+            (None, 0, 120, Err(())),
+            (Some("\"1\""), 50, 80, Err(())),
+        ];
+        for (etag, copied, length, expected) in table {
+            let mut copy = PendingCopy {
+                account: UnitId::new(1),
+                container: UnitId::new(2),
+                blob: "b".to_owned(),
+                copy_id: "id".to_owned(),
+                url: "http://elsewhere.test/b".to_owned(),
+                etag: etag.map(str::to_owned),
+                started: Timestamp::EPOCH,
+                copied,
+                total: 100,
+            };
+            let asked = ask(&Elsewhere { length }, &mut copy).await;
+            let goes_on = asked.map(|_| copy.copied).map_err(|stop| assert!(matches!(stop, Stop::Failed(_))));
+            assert_eq!(goes_on, expected, "{etag:?} {copied} {length}");
+        }
     }
 }

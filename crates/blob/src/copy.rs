@@ -84,6 +84,7 @@ pub async fn source(
         epoch: blob.extra().epoch,
         row,
         place: (container, request.address.blob.as_str().to_owned()),
+        kept: None,
         properties: BlobProperties::of(blob, snapshot, now),
     })
 }
@@ -284,8 +285,7 @@ pub async fn copy(
     let shared = share(txn, &source, content).await?;
     let (length, holdings) = match (shared, kind) {
         (true, _) => (source.length, source.holdings),
-        (false, BlobKind::Page) => (source.length, Holdings::Nothing),
-        (false, _) => (0, Holdings::Nothing),
+        (false, kind) => job::nothing_yet(kind, source.length),
     };
     let made = Made { kind, content, length, holdings, lease };
     let mut blob = made.blob(txn, &request.new_blob(&source)?, old.as_ref())?;
@@ -294,6 +294,9 @@ pub async fn copy(
             Some(tier::begin_rehydration(&source, tier, request.priority, request.rehydration, now));
     }
     inherit(&mut blob, &source, request.seal);
+    if !shared {
+        blob.extra_mut().append_blocks = 0; // it has them when it has their bytes
+    }
     let status = if shared { CopyStatus::Success } else { CopyStatus::Pending };
     if request.mode != CopyMode::PutBlobFromUrl {
         blob.extra_mut().copy = Some(request.state(status, source.length, now));

@@ -1,12 +1,17 @@
 //! What all kinds of blobs share: addressing one, finding it, reading it, deleting it.
 
+use std::sync::Arc;
+
 use access::{
     Authorized, Operation,
     need::{Need, Part, Place as NeedPlace, Rule, Service},
 };
 use bytes::Bytes;
 use concurrency::{conditions::WriteRule, lease::LeaseUse};
-use store::{Read, Txn, content::Holdings};
+use store::{
+    Read, Txn,
+    content::{Holdings, PinGuard},
+};
 use types::{ContentId, Timestamp, UnitId, names::BlobName, names::ContainerName};
 
 use crate::{
@@ -98,6 +103,8 @@ pub struct FoundBlob {
     /// Where it was found, to look again.
     pub(crate) row: Bytes,
     pub(crate) place: (UnitId, String),
+    /// Its writers keep its bytes as they were found, as long as this is held.
+    pub(crate) kept: Option<Arc<PinGuard>>,
 }
 
 /// Reads a blob's row, for Get Blob Properties and Get Blob Metadata; an archived blob has them too.
@@ -145,6 +152,7 @@ pub(crate) async fn admitted(
         epoch: blob.extra().epoch,
         row,
         place: (container, address.blob.as_str().to_owned()),
+        kept: None,
         properties: BlobProperties::of(blob, snapshot.map(|snapshot| snapshot.time), now),
     };
     Ok((found, archived))

@@ -176,7 +176,8 @@ fn changed(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<PagesWritten,
 }
 
 /// Clears pages. A range with very many written parts takes several transactions. Each is a write with an ETag of its own,
-/// so that no two states of the blob have the same; the conditions are those of the first.
+/// so that no two states of the blob have the same; the conditions are those of the first. Each goes on where the one
+/// before ended, so what others write behind it stays.
 ///
 /// # Errors
 /// As [`update`]. A lease that somebody takes between two steps ends it with what was cleared until then.
@@ -187,7 +188,7 @@ pub async fn clear(store: &Store, request: &Authorized<PutPages<'_>>) -> Result<
         let scope = Scope::unit(request.address.account).object(&latch);
         let step = store.transact(scope, |txn| async move { clear_step(&txn, request, begun).await }).await?;
         match step {
-            ClearStep { done: true, written, .. } => return Ok(written),
+            ClearStep { next: None, written, .. } => return Ok(written),
             step => begun = Some(step),
         }
     }
@@ -196,7 +197,8 @@ pub async fn clear(store: &Store, request: &Authorized<PutPages<'_>>) -> Result<
 /// How far a clear is.
 #[derive(Clone, Copy)]
 struct ClearStep {
-    done: bool,
+    /// Where to go on; `None` when it is done.
+    next: Option<u64>,
     content: ContentId,
     written: PagesWritten,
 }
@@ -217,27 +219,28 @@ async fn clear_step(
                 Blob { lease: lease.map_err(|refusal| BlobError::Lease(About::Blob, refusal))?, ..blob }
             }
             // It was deleted or replaced meanwhile, with everything that was to be cleared.
-            _ => return Ok(ClearStep { done: true, ..begun }),
+            _ => return Ok(ClearStep { next: None, ..begun }),
         },
     };
-    let done = clear_some(txn, &blob, request.start, request.end).await?;
+    let start = begun.and_then(|begun| begun.next).unwrap_or(request.start);
+    let next = clear_some(txn, &blob, start, request.end).await?;
     let written = changed(txn, request.address.place(container), &mut blob)?;
-    Ok(ClearStep { done, content: blob.content, written })
+    Ok(ClearStep { next, content: blob.content, written })
 }
 
-/// Clears up to a number of written parts. True when the range is clear.
-async fn clear_some(txn: &Txn, blob: &Blob, start: u64, end: u64) -> Result<bool, BlobError> {
+/// Clears up to a number of written parts. Returns where to go on, `None` when the range is clear.
+async fn clear_some(txn: &Txn, blob: &Blob, start: u64, end: u64) -> Result<Option<u64>, BlobError> {
     let epoch = blob.epochs().current;
     let (_, next) = content_map::read(txn, blob.content, epoch, (start, end), CLEARED_AT_ONCE).await?;
     let mut map = MapWriter::new(txn, blob.content, blob.epochs());
     map.clear(start, next.unwrap_or(end)).await?;
     map.finish().await?;
-    Ok(next.is_none())
+    Ok(next)
 }
 
 /// Cuts the map behind the blob's new end, as far as one transaction goes.
 pub(crate) async fn cut(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<(), BlobError> {
-    let done = clear_some(txn, blob, blob.length, u64::MAX).await?;
+    let done = clear_some(txn, blob, blob.length, u64::MAX).await?.is_none();
     let (key, content) = (keys::trim(place.container, place.name), blob.content.number());
     if done {
         txn.delete(key);

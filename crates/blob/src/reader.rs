@@ -6,11 +6,12 @@
 //! - Of a map that is short, everything is opened at once. A longer one is read at an epoch: appends never change what is
 //!   before them, and a page blob moves to its next epoch for the reader, so that its writers keep what the reader sees.
 
-use std::{collections::VecDeque, ops::Range};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
+use access::Authorized;
 use bytes::{Bytes, BytesMut};
 use store::{
-    ChunkRef, Read, Scope, Snapshot, Store, StoreError,
+    ChunkRef, Read, Scope, Snapshot, Store, StoreError, Txn,
     chunk::ChunkSource,
     content::{Holdings, PinGuard},
     content_map,
@@ -21,7 +22,7 @@ use types::{ContentId, UnitId};
 use crate::{
     errors::BlobError,
     lifecycle::Place,
-    object::FoundBlob,
+    object::{self, FoundBlob, ReadBlob},
     records::{Blob, BlobKind},
     sharing,
 };
@@ -30,6 +31,8 @@ use crate::{
 const OPENED_AT_ONCE: usize = 512;
 /// Blocks and parts looked up at a time.
 const WINDOW: usize = 64;
+/// How often a part is looked up when its chunk is gone.
+const LOOKS: u32 = 3;
 /// The most that one read of a hole gives.
 const ZEROS: usize = 64 * 1024;
 
@@ -40,7 +43,7 @@ pub struct BlobReader {
     end: u64,
     ahead: Ahead,
     current: Option<(Piece, Box<dyn ChunkSource>)>,
-    _pin: Option<PinGuard>,
+    _pin: Option<Arc<PinGuard>>,
 }
 
 enum Body {
@@ -110,31 +113,48 @@ pub async fn open(
         // The snapshot keeps its place until it is open.
         Holdings::Chunk(chunk) => {
             let whole = Piece { start: 0, end: chunk.length, chunk, skip: 0 };
-            reader.current = Some((whole, store.open_chunk(chunk).await?));
+            let Some(source) = open_chunk(store, chunk).await? else { return Ok(None) };
+            reader.current = Some((whole, source));
             reader.body = Body::Chunk;
         }
         Holdings::Manifest { manifest, .. } => {
-            reader._pin = Some(store.pins().hold(found.content));
-            if !is_still(store, found).await? {
+            reader._pin = Some(Arc::new(store.pins().hold(found.content)));
+            if !is_still(&store.snapshot(), found).await? {
                 return Ok(None);
             }
-            reader.body = Body::Manifest(store.open_chunk(manifest).await?);
+            let Some(source) = open_chunk(store, manifest).await? else { return Ok(None) };
+            reader.body = Body::Manifest(source);
         }
         Holdings::Map => {
             let (content, wanted) = (found.content, (range.start, reader.end));
+            if let Some(kept) = &found.kept {
+                reader._pin = Some(Arc::clone(kept));
+                reader.body = Body::Map { content, epoch: found.epoch };
+                return Ok(Some(reader));
+            }
             let (segments, more) = content_map::read(snapshot, content, found.epoch, wanted, OPENED_AT_ONCE).await?;
             if more.is_none() {
                 let mut opened = Vec::with_capacity(segments.len());
                 for segment in segments {
                     let piece = Piece::of(&segment);
-                    opened.push((piece, store.open_chunk(piece.chunk).await?));
+                    let Some(source) = open_chunk(store, piece.chunk).await? else { return Ok(None) };
+                    opened.push((piece, source));
                 }
                 reader.body = Body::Opened(opened);
                 return Ok(Some(reader));
             }
-            reader._pin = Some(store.pins().hold(content));
-            let changes = found.properties.kind == BlobKind::Page && found.properties.snapshot.is_none();
-            let kept = if changes { keep_epoch(store, found).await? } else { is_still(store, found).await? };
+            reader._pin = Some(Arc::new(store.pins().hold(content)));
+            let changes = changes(found);
+            let scope = Scope::unit(found.place.0).reclaims();
+            // Asked of what is sequenced, as the prune asks: what is not durable yet may be pruned already.
+            let kept = store.transact(scope, |txn| async move {
+                if changes { keep_epoch(&txn, found).await } else { is_still(&txn, found).await }
+            });
+            let kept = match kept.await {
+                // Nobody writes any more.
+                Err(BlobError::Store(StoreError::Poisoned(_))) => is_still(&store.snapshot(), found).await?,
+                kept => kept?,
+            };
             if !kept {
                 return Ok(None);
             }
@@ -144,9 +164,42 @@ pub async fn open(
     Ok(Some(reader))
 }
 
+/// Finds a blob for Get Blob and keeps it as it is found, however often it is written: what is open afterwards is that. It
+/// queues with the writers, so it is for a blob that changed whenever it was to be opened.
+///
+/// # Errors
+/// As [`object::read_content`].
+pub async fn find_and_keep(store: &Store, request: &Authorized<ReadBlob<'_>>) -> Result<FoundBlob, BlobError> {
+    let latch = request.address.latch();
+    let scope = Scope::unit(request.address.account).object(&latch).reclaims();
+    store
+        .transact(scope, |txn| async move {
+            let mut found = object::read_content(&txn, request, txn.now()).await?;
+            if found.holdings == Holdings::Map && changes(&found) {
+                found.kept = Some(Arc::new(store.pins().hold(found.content)));
+                keep_epoch(&txn, &found).await?;
+            }
+            Ok(found)
+        })
+        .await
+}
+
+/// True for what is written in place.
+fn changes(found: &FoundBlob) -> bool {
+    found.properties.kind == BlobKind::Page && found.properties.snapshot.is_none()
+}
+
+/// Opens a chunk; `None` when it was freed, which a blob that changed meanwhile can do to it.
+async fn open_chunk(store: &Store, chunk: ChunkRef) -> Result<Option<Box<dyn ChunkSource>>, StoreError> {
+    match store.open_chunk(chunk).await {
+        Err(StoreError::ChunkGone(_)) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
 /// True while the row still names the content: its sweep has not begun, and will see that it is held.
-async fn is_still(store: &Store, found: &FoundBlob) -> Result<bool, BlobError> {
-    let row = store.snapshot().get(&found.row).await?;
+async fn is_still(rows: &impl Read, found: &FoundBlob) -> Result<bool, BlobError> {
+    let row = rows.get(&found.row).await?;
     let blob = row.map(|row| Blob::decode(&row)).transpose()?;
     let grows = found.properties.kind == BlobKind::Append;
     Ok(blob.is_some_and(|blob| blob.content == found.content && (grows || blob.holdings == found.holdings)))
@@ -154,30 +207,20 @@ async fn is_still(store: &Store, found: &FoundBlob) -> Result<bool, BlobError> {
 
 /// Moves a page blob to its next epoch, so that its writers keep what is read. What they kept is pruned once the content
 /// is not held any more. False when the blob changed.
-async fn keep_epoch(store: &Store, found: &FoundBlob) -> Result<bool, BlobError> {
+async fn keep_epoch(txn: &Txn, found: &FoundBlob) -> Result<bool, BlobError> {
     let (container, name) = &found.place;
     let place = Place { account: UnitId::new(0), container: *container, name };
-    let kept = store
-        .transact(Scope::unit(*container).reclaims(), |txn| async move {
-            let row = txn.get(&found.row).await?;
-            let Some(mut blob) = row.map(|row| Blob::decode(&row)).transpose()? else { return Ok(false) };
-            if blob.content != found.content || blob.etag != found.properties.etag || blob.extra().epoch != found.epoch
-            {
-                return Ok(false);
-            }
-            let extra = blob.extra_mut();
-            extra.epoch = found.epoch + 1;
-            extra.newest_shared_epoch = Some(found.epoch);
-            place.put(&txn, &blob)?;
-            sharing::ask_to_prune(&txn, place, blob.content)?;
-            Ok::<_, BlobError>(true)
-        })
-        .await;
-    match kept {
-        // Nobody writes any more.
-        Err(BlobError::Store(StoreError::Poisoned(_))) => is_still(store, found).await,
-        kept => kept,
+    let row = txn.get(&found.row).await?;
+    let Some(mut blob) = row.map(|row| Blob::decode(&row)).transpose()? else { return Ok(false) };
+    if blob.content != found.content || blob.etag != found.properties.etag || blob.extra().epoch != found.epoch {
+        return Ok(false);
     }
+    let extra = blob.extra_mut();
+    extra.epoch = found.epoch + 1;
+    extra.newest_shared_epoch = Some(found.epoch);
+    place.put(txn, &blob)?;
+    sharing::ask_to_prune(txn, place, blob.content)?;
+    Ok(true)
 }
 
 impl Piece {
@@ -218,12 +261,18 @@ impl BlobReader {
                 next => Ok(zeros(next.map(|(piece, _)| piece.start), offset, wanted)),
             };
         }
-        if !self.current.as_ref().is_some_and(|(piece, _)| piece.holds(offset)) {
-            match self.look_up(offset).await? {
-                Some(piece) if piece.holds(offset) => {
-                    self.current = Some((piece, self.store.open_chunk(piece.chunk).await?));
-                }
+        let mut looks = LOOKS;
+        while !self.current.as_ref().is_some_and(|(piece, _)| piece.holds(offset)) {
+            let piece = match self.look_up(offset).await? {
+                Some(piece) if piece.holds(offset) => piece,
                 next => return Ok(zeros(next.map(|piece| piece.start), offset, wanted)),
+            };
+            looks -= 1;
+            match self.store.open_chunk(piece.chunk).await {
+                Ok(source) => self.current = Some((piece, source)),
+                // It was repacked since it was looked up: the map knows where its bytes are now.
+                Err(StoreError::ChunkGone(_)) if looks > 0 => self.ahead = Ahead::default(),
+                Err(error) => return Err(error.into()),
             }
         }
         match &self.current {

@@ -54,15 +54,14 @@ pub(crate) async fn snapshot_goes(
     txn.delete(keys::sharer(content, epoch, who));
     let left = newest(txn, content).await?;
     match base {
-        Some(base) if base.content == content => {
-            let extra = base.extra_mut();
-            extra.shared = left.is_some();
-            extra.newest_shared_epoch = left;
-            match snapshot.holdings {
-                Holdings::Map => ask_to_prune(txn, place, content),
-                _ => Ok(()),
+        Some(base) if base.content == content => match snapshot.holdings {
+            // Writers go on keeping its epoch: a download may still read it. The prune knows, and tells them when to stop.
+            Holdings::Map => ask_to_prune(txn, place, content),
+            _ => {
+                base.extra_mut().shared = left.is_some();
+                Ok(())
             }
-        }
+        },
         base => gone(txn, place, (content, snapshot.holdings), left, base.as_deref()).await,
     }
 }

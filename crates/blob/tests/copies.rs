@@ -271,6 +271,39 @@ fn a_copy_that_is_aborted_or_fails_leaves_an_empty_blob_and_no_bytes() {
 }
 
 #[test]
+fn what_a_copy_that_did_not_succeed_left_can_be_written_to() {
+    run(async {
+        let world = World::new().await;
+        for fails in [false, true] {
+            for (to, kind) in [("append", BlobKind::Append), ("page", BlobKind::Page)] {
+                let copy = &begin(&world, to, &foreign(kind, 1024)).await.unwrap();
+                bring(&world, copy, 0, &[1; 512]).await.unwrap();
+                if fails {
+                    let fail = |txn| async move { copy::fail(&txn, copy, "412 the source changed").await };
+                    world.store.transact(Scope::unit(ACCOUNT), fail).await.unwrap();
+                } else {
+                    abort(&world, to, &copy.copy_id, None).await.unwrap();
+                }
+            }
+            assert_eq!(world.append("append", b"log").await.unwrap().committed_block_count, 1);
+            world.resize("page", 1024).await.unwrap();
+            world.fill("page", (512, 1024), b'p').await.unwrap();
+            for blob in ["append", "page"] {
+                let expected = if blob == "append" { b"log".to_vec() } else { [[0; 512], [b'p'; 512]].concat() };
+                assert!(world.get(blob).await.unwrap() == expected, "{blob} {fails}");
+                world.copy(blob, None, "copy").await.unwrap();
+                assert!(world.get("copy").await.unwrap() == expected, "a copy of {blob} {fails}");
+                world.delete("copy").await.unwrap();
+            }
+        }
+        let odd = begin(&world, "page", &foreign(BlobKind::Page, 1000)).await;
+        assert_eq!(name_of(&odd), "InvalidPageBlobLength", "the source is no page blob, whatever it says");
+        world.check_empties().await;
+        assert_eq!(world.engine.stored_chunks(), 0);
+    });
+}
+
+#[test]
 fn an_abort_needs_the_lease_of_the_destination() {
     run(async {
         let world = World::new().await;
@@ -318,6 +351,10 @@ fn a_map_of_very_many_parts_is_copied_by_the_background() {
         let at_once = copy_request("o", Preconditions::default(), CopyMode::PutBlobFromUrl);
         assert_eq!(name_of(&world.copy_with("p", None, at_once).await), "TooManyParts", "this one is never pending");
         assert_eq!(name_of(&world.properties("o").await), "BlobNotFound");
+        // However many copies from elsewhere wait before it.
+        for number in 0..300 {
+            begin(&world, &format!("foreign-{number}"), &foreign(BlobKind::Block, 10)).await.unwrap();
+        }
         let copied = world.copy("p", None, "q").await.unwrap();
         assert_eq!(copied.status, CopyStatus::Pending);
         assert_eq!(world.problems().await, Vec::<String>::new());

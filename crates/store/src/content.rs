@@ -273,7 +273,8 @@ pub async fn adopt(txn: &Txn, chunk: ChunkRef, from: ContentId, to: ContentId) -
 }
 
 /// The one content that still uses `gone`, which no name points to any more; `None` when it is not gone, is being swept,
-/// or has several users. No new user can appear while the transaction that asks runs.
+/// or has several users. No new user can appear while the transaction that asks runs. One that is being swept itself is
+/// no heir: its sweep may have passed what it would inherit.
 ///
 /// # Errors
 /// The engine could not read, or a row is corrupt.
@@ -284,10 +285,10 @@ pub async fn heir(txn: &Txn, gone: ContentId) -> Result<Option<ContentId>, Store
     {
         return Ok(None);
     }
-    match txn.scan(keys::edges_of(gone), Direction::Ascending).take(2).await?.as_slice() {
-        [only] => parse_pair_key(&only.key, keys::EDGE).map(|(_, user)| Some(ContentId::new(user))),
-        _ => Ok(None),
-    }
+    let users = txn.scan(keys::edges_of(gone), Direction::Ascending).take(2).await?;
+    let [only] = users.as_slice() else { return Ok(None) };
+    let heir = ContentId::new(parse_pair_key(&only.key, keys::EDGE)?.1);
+    Ok(txn.get(&sweep_key(heir)).await?.is_none().then_some(heir))
 }
 
 /// The contents that `user` has edges to, at most `limit`.

@@ -50,7 +50,20 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
     let mut progress = Progress::default();
     let snapshot = store.snapshot();
     let overdue = snapshot.scan(content::pin_deadlines(store.now()), Direction::Ascending).take(BATCH).await?;
-    let sweeps = snapshot.scan(content::sweeps(), Direction::Ascending).take(BATCH).await?;
+    let mut sweeps = Vec::new();
+    let mut scan = snapshot.scan(content::sweeps(), Direction::Ascending);
+    while sweeps.len() < BATCH
+        && let Some(row) = scan.next().await?
+    {
+        let mut parser = KeyParser::new(&row.key, Space::Store, SWEEP)?;
+        let gone = ContentId::new(parser.number()?);
+        if store.pins().is_held(gone) {
+            progress.held += 1; // it waits, and nothing behind it does
+        } else {
+            sweeps.push((gone, Holdings::decode(&row.value)?));
+        }
+    }
+    drop(scan);
     let sparse = snapshot.scan(content::sparse_chunks(), Direction::Ascending).take(REPACKED).await?;
     drop(snapshot);
     progress.more = overdue.len() == BATCH || sweeps.len() == BATCH || sparse.len() == REPACKED;
@@ -62,14 +75,8 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
         progress.expired_pins += 1;
         progress.more = true; // the source may have become sweepable
     }
-    for row in sweeps {
-        let mut parser = KeyParser::new(&row.key, Space::Store, SWEEP)?;
-        let gone = ContentId::new(parser.number()?);
-        if store.pins().is_held(gone) {
-            progress.held += 1;
-            continue;
-        }
-        match sweep(store, gone, Holdings::decode(&row.value)?).await? {
+    for (gone, holdings) in sweeps {
+        match sweep(store, gone, holdings).await? {
             Swept::Part => progress.more = true,
             Swept::All { sources } => {
                 progress.finished += 1;

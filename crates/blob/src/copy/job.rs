@@ -20,7 +20,7 @@ use crate::{
     keys,
     lifecycle::{self, Place},
     object::{Address, find, find_to_replace},
-    permissions,
+    page_blob, permissions,
     properties::Written,
     records::{Blob, BlobKind, CopyJob, CopySource, CopyStatus, HttpHeaders, Metadata, Tags},
     sharing,
@@ -28,8 +28,8 @@ use crate::{
 
 /// Rows of a map copied in one step.
 const STEP: usize = 4096;
-/// Copies looked at in one step.
-const LOOKED_AT: usize = 256;
+/// Copies that go on in one step.
+const AT_ONCE: usize = 256;
 
 /// What is known of a source elsewhere before its bytes are fetched.
 #[derive(Clone, Debug)]
@@ -96,6 +96,16 @@ impl PendingCopy {
     }
 }
 
+/// The length and the holdings of a blob while it is copied into. If the copy does not succeed it stays like that, so what
+/// can be written to in place has its map already.
+pub(super) const fn nothing_yet(kind: BlobKind, length: u64) -> (u64, Holdings) {
+    match kind {
+        BlobKind::Block => (0, Holdings::Nothing),
+        BlobKind::Page => (length, Holdings::Map),
+        BlobKind::Append => (0, Holdings::Map),
+    }
+}
+
 /// Begins a copy from elsewhere. The blob is there at once: empty, or of the right length and all zeros for pages.
 ///
 /// # Errors
@@ -116,9 +126,12 @@ pub async fn begin_foreign(
         tags: request.tags.clone(),
         tier: request.tier,
     };
-    let length = if kind == BlobKind::Page { source.length } else { 0 };
+    if kind == BlobKind::Page {
+        page_blob::check_length(source.length)?;
+    }
+    let (length, holdings) = nothing_yet(kind, source.length);
     let content = ContentId::new(txn.fresh_id());
-    let made = Made { kind, content, length, holdings: Holdings::Nothing, lease };
+    let made = Made { kind, content, length, holdings, lease };
     let mut blob = made.blob(txn, &new, old.as_ref())?;
     blob.extra_mut().copy = Some(request.state(CopyStatus::Pending, source.length, txn.now()));
     blob.extra_mut().sealed = kind == BlobKind::Append && request.seal;
@@ -343,18 +356,25 @@ pub async fn abort(txn: &Txn, request: &Authorized<AbortCopy>) -> Result<(), Blo
 
 /// Goes on with copies of maps, and gives up copies that take too long. True when another step would find something.
 pub(crate) async fn step(store: &Store) -> Result<bool, BlobError> {
-    let rows = store.snapshot().scan(keys::all(keys::COPY), Direction::Ascending).take(LOOKED_AT).await?;
-    let mut more = false;
-    for row in rows {
+    let is_overdue =
+        |job: &CopyJob| store.now().saturating_since(Timestamp::from_ticks(job.started)) > limits::COPY_MAX;
+    let mut jobs = Vec::new();
+    let mut scan = store.snapshot().scan(keys::all(keys::COPY), Direction::Ascending);
+    // Copies from elsewhere that wait for their turn must not stand before the others.
+    while jobs.len() < AT_ONCE
+        && let Some(row) = scan.next().await?
+    {
         let job = CopyJob::decode(&row.value)?;
-        let (container, name) = keys::parse_named(&row.key, keys::COPY)?;
-        let place = Place { account: UnitId::new(job.account), container, name: &name };
-        let overdue = store.now().saturating_since(Timestamp::from_ticks(job.started)) > limits::COPY_MAX;
-        let is_map = matches!(job.source, CopySource::Map { .. });
-        if !overdue && !is_map {
-            continue;
+        if matches!(job.source, CopySource::Map { .. }) || is_overdue(&job) {
+            jobs.push((row.key, job));
         }
-        let id = &job.id;
+    }
+    drop(scan);
+    let mut more = false;
+    for (key, job) in jobs {
+        let (container, name) = keys::parse_named(&key, keys::COPY)?;
+        let place = Place { account: UnitId::new(job.account), container, name: &name };
+        let (overdue, id) = (is_overdue(&job), &job.id);
         let scope = Scope::unit(place.account);
         let went_on = store
             .transact(scope, |txn| async move {

@@ -13,8 +13,9 @@ use crate::{
     sharing,
 };
 
-/// Blobs removed in one transaction.
-const BATCH: usize = 256;
+/// Blobs removed in one transaction: also with the longest names, all tags and everything else that goes with a blob, about
+/// 50 KiB of keys each, they fit into one.
+const BATCH: usize = 128;
 
 pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
     let sweeps = first(store, keys::all(keys::SWEEP), 1).await?;

@@ -2,7 +2,7 @@
 //! their blob, and block lists that keep a whole former content alive for a few of its blocks.
 
 use store::{
-    Read, Store, StoreError, Txn, content,
+    Direction, Read, Row, Store, StoreError, Txn, content,
     content_map::{self, Readers},
     manifest::{Block, Manifest},
 };
@@ -27,11 +27,30 @@ const BLOCKS: usize = 512;
 /// Former contents that one may still need; one with more keeps its edge.
 const SOURCES: usize = 64;
 
+/// The first rows of a kind, without those about a content that a download reads: they wait, and nothing behind them does.
+async fn first_unread(
+    store: &Store,
+    kind: u8,
+    content_of: impl Fn(&[u8]) -> Result<ContentId, StoreError>,
+) -> Result<Vec<Row>, BlobError> {
+    let mut rows = Vec::new();
+    let mut scan = store.snapshot().scan(keys::all(kind), Direction::Ascending);
+    while rows.len() < BATCH
+        && let Some(row) = scan.next().await?
+    {
+        if !store.pins().is_held(content_of(&row.key)?) {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
 /// Prunes maps. One that a download reads is left alone until it has ended.
 pub(super) async fn prune(store: &Store) -> Result<bool, BlobError> {
     let mut more = false;
-    for row in first(store, keys::all(keys::PRUNE), BATCH).await? {
-        let content = ContentId::new(keys::parse_one(&row.key, keys::PRUNE)?);
+    let content_of = |key: &[u8]| keys::parse_one(key, keys::PRUNE).map(ContentId::new);
+    for row in first_unread(store, keys::PRUNE, content_of).await? {
+        let content = content_of(&row.key)?;
         let pins = store.pins();
         more |= store
             .transact(scope(), |txn| async move {
@@ -57,20 +76,21 @@ async fn prune_some(txn: &Txn, content: ContentId) -> Result<(), BlobError> {
         return Ok(());
     }
     let readers = Readers { snapshots: &epochs, present: base.is_some() };
+    // Before anything else, so that writers leave nothing behind where it has been already.
+    if let Some(mut base) = base {
+        let needed = (epochs.last().copied(), !epochs.is_empty());
+        let extra = base.extra_mut();
+        if (extra.newest_shared_epoch, extra.shared) != needed {
+            (extra.newest_shared_epoch, extra.shared) = needed;
+            place.put(txn, &base)?;
+        }
+    }
     match content_map::prune(txn, content, readers, record.from, ROWS).await? {
         Some(next) => {
             record.from = next;
             txn.put(key, record.encode()?);
         }
-        None => {
-            if let Some(mut base) = base {
-                let extra = base.extra_mut();
-                extra.newest_shared_epoch = epochs.last().copied();
-                extra.shared = !epochs.is_empty();
-                place.put(txn, &base)?;
-            }
-            txn.delete(key);
-        }
+        None => txn.delete(key),
     }
     Ok(())
 }
@@ -89,14 +109,12 @@ pub(super) async fn trim(store: &Store) -> Result<bool, BlobError> {
 /// Lets block lists take over the blocks that they use of a former content, so that the rest of it can go.
 pub(super) async fn adopt(store: &Store) -> Result<bool, BlobError> {
     let mut more = false;
-    for row in first(store, keys::all(keys::ADOPTION), BATCH).await? {
+    // A download of the former content relies on its blocks staying where they are.
+    let source_of = |key: &[u8]| keys::parse_two(key, keys::ADOPTION).map(|(_, source)| ContentId::new(source));
+    for row in first_unread(store, keys::ADOPTION, source_of).await? {
         let (user, source) = keys::parse_two(&row.key, keys::ADOPTION)?;
         let (user, source) = (ContentId::new(user), ContentId::new(source));
         let record = AdoptionRecord::decode(&row.value)?;
-        // A download of the former content relies on its blocks staying where they are.
-        if store.pins().is_held(source) {
-            continue;
-        }
         let blocks = &match store.open_chunk(record.manifest()).await {
             Ok(manifest) => Manifest::open(&*manifest).await?.blocks(record.next, BLOCKS).await?,
             Err(StoreError::ChunkGone(_)) => Vec::new(), // the user is gone too, and with it the job
