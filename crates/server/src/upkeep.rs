@@ -43,31 +43,40 @@ pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdow
     }
 }
 
-async fn sweep(store: &Store, metrics: &Metrics, mut shutdown: Shutdown) {
-    let (mut pause, mut expired) = (SWEEP_IDLE, queue::expiry::Cursor::default());
+/// The sweepers: deleted containers, cleared and deleted queues, expired messages, deleted tables, and the contents that
+/// nothing points to any more. Each goes its own way: one that fails holds up no other.
+async fn sweep(store: &Store, metrics: &Metrics, shutdown: Shutdown) {
+    let expired = &tokio::sync::Mutex::new(queue::expiry::Cursor::default());
+    let containers = again("containers", shutdown.clone(), || async { Ok(blob::sweep::step(store).await?) });
+    let queues = again("queues", shutdown.clone(), || async { Ok(queue::sweep::step(store).await?) });
+    let messages = again("messages", shutdown.clone(), || async {
+        Ok(queue::expiry::step(store, &mut *expired.lock().await).await?)
+    });
+    let tables = again("tables", shutdown.clone(), || async { Ok(table::sweep::step(store).await?) });
+    let contents = again("contents", shutdown, || async {
+        let progress = sweep::step(store).await?;
+        metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
+        Ok(progress.more)
+    });
+    tokio::join!(containers, queues, messages, tables, contents);
+}
+
+/// Does a step of a sweeper over and over, soon while there is more to do.
+async fn again<F>(sweeper: &str, mut shutdown: Shutdown, step: impl Fn() -> F)
+where
+    F: Future<Output = anyhow::Result<bool>>,
+{
+    let mut pause = SWEEP_IDLE;
     while !shutdown.pause(pause).await {
-        pause = match sweep_step(store, &mut expired).await {
-            Ok((progress, more)) => {
-                metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
-                if more { BUSY } else { SWEEP_IDLE }
-            }
+        pause = match step().await {
+            Ok(true) => BUSY,
+            Ok(false) => SWEEP_IDLE,
             Err(error) => {
-                tracing::warn!(%error, "the sweeper failed");
+                tracing::warn!(sweeper, %error, "a sweeper failed");
                 FAILED
             }
         };
     }
-}
-
-/// One step of every sweeper: deleted containers and tables, cleared and deleted queues, expired messages; then the
-/// contents that nothing points to any more.
-async fn sweep_step(store: &Store, expired: &mut queue::expiry::Cursor) -> anyhow::Result<(sweep::Progress, bool)> {
-    let containers = blob::sweep::step(store).await?;
-    let queues = queue::sweep::step(store).await?;
-    let messages = queue::expiry::step(store, expired).await?;
-    let tables = table::sweep::step(store).await?;
-    let progress = sweep::step(store).await?;
-    Ok((progress, containers || queues || messages || tables || progress.more))
 }
 
 async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {
@@ -109,4 +118,36 @@ async fn scrub(engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdow
 
 fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_sweeper_that_fails_holds_up_no_other() {
+        let (_stop, shutdown) = Shutdown::channel();
+        let (failures, steps, enough) = (AtomicUsize::new(0), AtomicUsize::new(0), Notify::new());
+        let failing = again("failing", shutdown.clone(), || async {
+            failures.fetch_add(1, Ordering::Relaxed);
+            anyhow::bail!("it always does")
+        });
+        let busy = again("busy", shutdown, || async {
+            if steps.fetch_add(1, Ordering::Relaxed) == 10 {
+                enough.notify_one();
+            }
+            Ok(true)
+        });
+        tokio::select! {
+            () = failing => {}
+            () = busy => {}
+            () = enough.notified() => {}
+        }
+        assert_eq!(failures.load(Ordering::Relaxed), 1, "it waits before it tries again");
+        assert!(steps.load(Ordering::Relaxed) > 10);
+    }
 }
