@@ -20,29 +20,31 @@ use super::{
 
 const SMALL: usize = 4 * 1024;
 const LARGE: usize = 4 * 1024 * 1024;
-/// Blobs that are read.
-const SMALL_NAMES: u64 = 1000;
-const LARGE_NAMES: u64 = 16;
+/// Blobs that are read: how many, and how large.
+const READ: [(u64, usize); 2] = [(1000, SMALL), (16, LARGE)];
 
 pub(crate) async fn run(scene: &mut Scene) -> anyhow::Result<()> {
     let start = scene.ours.start.as_secs_f64() * 1e3;
     scene.report.limit("first answer after start on an empty store", "ms", start, 150.0);
     scene.report.limit("resident memory, idle", "MiB", scene.ours.resident_mib(), 40.0);
-    for (name, bytes) in [("small", SMALL), ("large", LARGE)] {
-        std::fs::write(scene.path().join(name), vec![0x5A; bytes])?;
+    // As many files as there are blobs: a single one would stay in the processor's cache.
+    for (names, bytes) in READ {
+        for name in 0..names {
+            std::fs::write(scene.path().join(format!("g{name}-{bytes}")), vec![0x5A; bytes])?;
+        }
     }
     scene.nginx = Peer::nginx(scene.path())?;
     for peer in scene.both() {
         prepare(peer).await?;
     }
     let (put, commits) = small_puts(scene).await?;
-    let reads = gets(scene, ("Get Blob 4 KiB", SMALL_NAMES, SMALL, "small"), (30.0, 0.6)).await?;
+    let reads = gets(scene, "Get Blob 4 KiB", READ[0], (30.0, 0.6)).await?;
     if let Some(reads) = reads {
         // Somebody must speak HTTP before anything is committed, and nobody does it with less than nginx.
         let bound = 1.0 / (1.0 / reads + 1.0 / commits);
         scene.report.beside("Put Blob 4 KiB", "/s", put, ("nginx, then commit", bound));
     }
-    gets(scene, ("Get Blob 4 MiB", LARGE_NAMES, LARGE, "large"), (2.0, 0.8)).await?;
+    gets(scene, "Get Blob 4 MiB", READ[1], (2.0, 0.8)).await?;
     // The last one: it writes so much that nothing else stays in the page cache.
     large_puts(scene).await?;
     (scene.azurite, scene.nginx) = (None, None);
@@ -71,17 +73,18 @@ async fn small_puts(scene: &mut Scene) -> anyhow::Result<(f64, f64)> {
     Ok((medians.ours, commits))
 }
 
-/// Get Blob, beside a plain GET of a file. Returns nginx's rate.
+/// Get Blob, beside a plain GET of as many files. Returns nginx's rate.
 async fn gets(
     scene: &mut Scene,
-    (what, names, bytes, file): (&str, u64, usize, &str),
+    what: &str,
+    (names, bytes): (u64, usize),
     goals: (f64, f64),
 ) -> anyhow::Result<Option<f64>> {
     let signer = Signer::new()?;
     let clients = |who, _| {
         Ok(match who {
             Who::Ours | Who::Azurite => Blobs::get(&signer, names, bytes),
-            Who::Nginx => Blobs::file(&signer, file, bytes),
+            Who::Nginx => Blobs::file(&signer, names, bytes),
         })
     };
     let medians = scene.turns(clients, &[]).await?;
@@ -132,17 +135,14 @@ impl Blobs {
 
     /// Get Blob of one of so many names.
     fn get(signer: &Signer, names: u64, bytes: usize) -> Vec<Self> {
-        let heads = |client: u64| {
-            let names = (0..names.min(1000)).map(|number| (client * 7919 + number) % names);
-            names.map(|name| signer.head("GET", &format!("/bench/g{name}-{bytes}"), &[], 0, &[])).collect()
-        };
-        Self::each(signer, heads, None, bytes)
+        let head = |name: &str| signer.head("GET", &format!("/bench/{name}"), &[], 0, &[]);
+        Self::each(signer, |client| read(client, names, bytes, head), None, bytes)
     }
 
-    /// A plain GET of a file, for a server that knows no signatures.
-    fn file(signer: &Signer, name: &str, bytes: usize) -> Vec<Self> {
-        let head = format!("GET /{name} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-        Self::each(signer, |_| vec![head.clone()], None, bytes)
+    /// A plain GET of one of so many files, for a server that knows no signatures.
+    fn file(signer: &Signer, names: u64, bytes: usize) -> Vec<Self> {
+        let head = |name: &str| format!("GET /{name} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+        Self::each(signer, |client| read(client, names, bytes, head), None, bytes)
     }
 
     fn each(
@@ -160,6 +160,11 @@ impl Blobs {
         };
         (0..CLIENTS as u64).map(client).collect()
     }
+}
+
+/// What one client reads in turn.
+fn read(client: u64, names: u64, bytes: usize, head: impl Fn(&str) -> String) -> Vec<String> {
+    (0..names).map(|number| head(&format!("g{}-{bytes}", (client * 7919 + number) % names))).collect()
 }
 
 fn put_head(signer: &Signer, bytes: usize) -> String {
@@ -201,7 +206,7 @@ pub(crate) async fn load_running(peer: &Peer, puts: bool, bytes: usize, time: Du
     let signer = Signer::new()?;
     let clients = match puts {
         true => Blobs::put(&signer, &Arc::new(vec![0x5A; bytes])),
-        false => Blobs::get(&signer, if bytes == SMALL { SMALL_NAMES } else { LARGE_NAMES }, bytes),
+        false => Blobs::get(&signer, if bytes == SMALL { READ[0].0 } else { READ[1].0 }, bytes),
     };
     load::run(peer, clients, time).await
 }
@@ -212,7 +217,7 @@ async fn prepare(peer: &Peer) -> anyhow::Result<()> {
     let head = signer.head("PUT", "/bench", &[("restype", "container")], 0, &[]);
     let (status, _) = Connection::open(peer.port).await?.call(&head, &[]).await?;
     anyhow::ensure!(matches!(status, 201 | 409), "creating the container answered {status}");
-    for (names, bytes) in [(SMALL_NAMES, SMALL), (LARGE_NAMES, LARGE)] {
+    for (names, bytes) in READ {
         let signer = signer.clone();
         let request = move |number| Request {
             head: signer.head(
