@@ -21,18 +21,21 @@ async fn first(store: &Store, range: store::key::KeyRange, limit: usize) -> Resu
     Ok(store.snapshot().scan(range, Direction::Ascending).take(limit).await?)
 }
 
-/// Does one bounded step of everything. True when another would find something to do.
+/// Does one bounded step of everything. True when another would find something to do. What fails holds up nothing else: its
+/// error is told when everything had its turn.
 ///
 /// # Errors
 /// The store failed.
 pub async fn step(store: &Store) -> Result<bool, BlobError> {
-    let mut more = container::step(store).await?;
-    more |= expiry::step(store).await?;
-    more |= uploads::abandoned(store).await?;
-    more |= uploads::dropped(store).await?;
-    more |= contents::adopt(store).await?;
-    more |= contents::prune(store).await?;
-    more |= contents::trim(store).await?;
-    more |= copy::step(store).await?;
-    Ok(more)
+    let steps = [
+        container::step(store).await,
+        expiry::step(store).await,
+        uploads::abandoned(store).await,
+        uploads::dropped(store).await,
+        contents::adopt(store).await,
+        contents::prune(store).await,
+        contents::trim(store).await,
+        copy::step(store).await,
+    ];
+    steps.into_iter().try_fold(false, |more, step| Ok(more | step?))
 }

@@ -7,7 +7,10 @@ mod support;
 use std::time::Duration;
 
 use blob::{Preconditions, block_blob::NewBlob, settings::Expiry};
+use bytes::Bytes;
+use store::{Scope, StoreError, key::KeyBuilder, space::Space};
 use support::*;
+use types::UnitId;
 
 #[test]
 fn a_container_goes_however_much_its_blobs_say_about_themselves() {
@@ -76,5 +79,27 @@ fn downloads_hold_up_nothing_but_what_they_read() {
         assert_eq!(world.engine.stored_chunks(), held + 1, "what nobody reads is gone");
         drop(readers);
         world.check_empties().await;
+    });
+}
+
+#[test]
+fn a_row_that_cannot_be_read_holds_up_nothing_behind_it() {
+    run(async {
+        let world = World::new().await;
+        world.stage("b", "1", b"one").await.unwrap();
+        world.put_with("b", b"x", Preconditions::default(), NewBlob::default()).await.unwrap();
+        assert_eq!(world.engine.stored_chunks(), 2);
+        // A deleted container whose key is longer than one should be.
+        let damaged = &KeyBuilder::new(Space::Blob, 0x03).number(1).number(2).build();
+        let written = world.store.transact(Scope::unit(UnitId::new(0)), |txn| async move {
+            txn.put(damaged.clone(), Bytes::new());
+            Ok::<_, StoreError>(())
+        });
+        written.await.unwrap();
+        for _ in 0..4 {
+            assert!(blob::sweep::step(&world.store).await.is_err());
+            store::sweep::step(&world.store).await.unwrap();
+        }
+        assert_eq!(world.engine.stored_chunks(), 1, "the block that no list took is gone");
     });
 }

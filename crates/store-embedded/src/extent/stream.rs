@@ -22,8 +22,6 @@ use crate::{disk::PAGE_BYTES, io_pool::Running, options::Durability, shared::Sha
 const WRITE_BYTES: usize = 16 * STORED_BLOCK_BYTES;
 /// With what a write of whole pages leaves for the next one.
 const BUFFER_BYTES: usize = (WRITE_BYTES + PAGE_BYTES).next_multiple_of(PAGE_BYTES);
-/// Every chunk begins with a page, so that whole pages are written.
-const PAGE: u64 = 4096;
 /// Bytes after which a sync is begun while the stream goes on, so that the last one has little left to do.
 const SYNC_BYTES: u64 = 32 * 1024 * 1024;
 
@@ -137,7 +135,9 @@ impl Streamed {
         let (taken, synced): (Taken, io::Result<()>) = taking.wait().await?.map_err(|error| shared.full_or(error))?;
         // After a failed sync nobody knows whether the extent's name will be there.
         synced.map_err(|error| shared.poison(&StoreError::from(error)))?;
-        let start = taken.extent.end.load(Ordering::Relaxed).next_multiple_of(PAGE);
+        // Every chunk begins with a page, so that whole pages are written.
+        let page = u64::try_from(PAGE_BYTES).unwrap_or(1);
+        let start = taken.extent.end.load(Ordering::Relaxed).next_multiple_of(page);
         Ok(Self {
             hold: Hold::new(&taken.extent),
             taken: Some(taken),
