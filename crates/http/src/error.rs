@@ -138,12 +138,18 @@ impl ServiceError {
     ///
     /// The services document no code for a full disk (an account has no visible one), and 507 is no status that their
     /// clients know. So what another attempt may cure, here or after a restart, is 503 ServerBusy, which clients
-    /// retry with growing pauses; what it cannot cure is 500 InternalError. Neither tells the client about the host.
+    /// retry with growing pauses; what it cannot cure is 500 InternalError. Neither tells the client about the
+    /// host, but for the reserve that its operator set.
     #[must_use]
     pub fn from_store(error: &StoreError) -> Self {
         match error {
-            StoreError::Busy { .. } | StoreError::Closed => Self::busy("The server is busy."),
-            StoreError::Full { .. } => Self::busy("The server has no space left for writes."),
+            StoreError::Busy { .. } | StoreError::Closed | StoreError::Exhausted(_) => {
+                Self::busy("The server is busy.")
+            }
+            StoreError::Full { reserve_bytes, .. } => Self::busy(&format!(
+                "The server has no space left for writes: less is free than the {reserve_bytes} bytes that it keeps in \
+                 reserve.",
+            )),
             StoreError::Poisoned(_) => Self::busy("The server does not accept writes at the moment."),
             StoreError::TooLarge { .. } | StoreError::Corrupt(_) | StoreError::ChunkGone(_) | StoreError::Io(_) => {
                 tracing::error!(%error, "the store failed");
@@ -198,6 +204,7 @@ mod tests {
         let table = [
             (StoreError::Busy { attempts: 1 }, 503),
             (StoreError::Full { available_bytes: 0, reserve_bytes: 0 }, 503),
+            (StoreError::Exhausted(std::sync::Arc::new(std::io::ErrorKind::OutOfMemory.into())), 503),
             (StoreError::Poisoned("x".into()), 503),
             (StoreError::Closed, 503),
             (StoreError::corrupt("x"), 500),

@@ -207,3 +207,22 @@ fn a_crash_loses_no_message_no_count_and_no_receipt() {
         }
     });
 }
+
+#[test]
+fn queues_that_come_and_go_were_swept_one_a_step() {
+    run(async {
+        let rig = Rig::memory();
+        rig.create("jobs").await.unwrap();
+        for number in 0..100 {
+            rig.put("jobs", &format!("{number}")).await;
+            rig.clear("jobs").await.unwrap();
+        }
+        let mut steps = 0;
+        while queue::sweep::step(&rig.store).await.unwrap() {
+            steps += 1;
+        }
+        assert_eq!(steps, 2);
+        assert_eq!(rig.count("jobs").await, 0);
+        rig.audit().await;
+    });
+}

@@ -30,6 +30,8 @@ pub(crate) struct Config {
     pub(crate) ports: Ports,
     pub(crate) admin: (IpAddr, u16),
     pub(crate) durability: Durability,
+    /// Free bytes of the disk below which writes are refused; `None` leaves it to the engine.
+    pub(crate) disk_reserve: Option<u64>,
     /// Those of the configuration; the stored ones join them.
     pub(crate) accounts: Vec<Account>,
     pub(crate) public_access: bool,
@@ -113,6 +115,7 @@ impl Config {
                 settings.admin_port.unwrap_or(10009),
             ),
             durability: settings.durability.unwrap_or_default(),
+            disk_reserve: settings.disk_reserve.map(|size| size.0),
             accounts,
             public_access: settings.public_access.unwrap_or(true),
             bearer,

@@ -18,7 +18,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens the store that the configuration asks for.
-pub(crate) fn open(data_dir: &Path, durability: Durability) -> Result<Opened> {
+pub(crate) fn open(data_dir: &Path, durability: Durability, disk_reserve: Option<u64>) -> Result<Opened> {
     let durability = match durability {
         Durability::Sync => store_embedded::Durability::Sync,
         Durability::Relaxed => store_embedded::Durability::Relaxed,
@@ -26,7 +26,8 @@ pub(crate) fn open(data_dir: &Path, durability: Durability) -> Result<Opened> {
             return Ok(Opened { store: MemoryEngine::new(SystemTime::default()).store(), embedded: None });
         }
     };
-    let options = Options { durability, ..Options::default() };
+    let usual = Options::default();
+    let options = Options { durability, reserve_bytes: disk_reserve.unwrap_or(usual.reserve_bytes), ..usual };
     let engine = EmbeddedEngine::open(data_dir, options).map_err(|error| explain(error, data_dir))?;
     let engine = Arc::new(engine);
     Ok(Opened { store: Store::new(Arc::<EmbeddedEngine>::clone(&engine)), embedded: Some(engine) })

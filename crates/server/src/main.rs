@@ -6,6 +6,7 @@ mod accounts;
 mod admin;
 mod admin_client;
 mod banner;
+mod byte_size;
 mod cli;
 mod commands;
 mod compose;

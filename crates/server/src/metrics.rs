@@ -210,6 +210,20 @@ fn render_store(out: &mut String, opened: &Opened) {
         ("lazuli_index_bytes", "gauge", "Bytes of the index's tables.", now.index_bytes.to_string()),
         ("lazuli_live_chunk_bytes", "gauge", "Bytes of live chunks.", now.live_chunk_bytes.to_string()),
         ("lazuli_extents", "gauge", "Extent files.", now.extents.to_string()),
+        (
+            "lazuli_unswept_bytes",
+            "gauge",
+            "Bytes that writers left to the sweeper; writers are slowed down when there are many.",
+            now.unswept_bytes.to_string(),
+        ),
+        ("lazuli_disk_free_bytes", "gauge", "Free bytes of the disk.", now.available_bytes.to_string()),
+        (
+            "lazuli_disk_reserve_bytes",
+            "gauge",
+            "Free bytes below which writes are refused (disk-reserve).",
+            now.reserve_bytes.to_string(),
+        ),
+        ("lazuli_disk_full", "gauge", "1 while writes are refused for want of space.", u8::from(now.full).to_string()),
     ];
     for (name, kind, help, value) in table {
         family(out, name, kind, help);

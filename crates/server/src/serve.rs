@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
         return Err(compose::no_account());
     }
     let bound = runtime.block_on(async { listen::bind_everything(&config) })?;
-    let opened = engine::open(&config.data_dir, config.durability)?;
+    let opened = engine::open(&config.data_dir, config.durability, config.disk_reserve)?;
     let served = runtime.block_on(serve(&config, bound, &opened, tls));
     runtime.shutdown_timeout(LEFTOVERS);
     // Also after a failure: a clean close makes the next start quick.

@@ -11,6 +11,8 @@ use serde::{
     de::{IntoDeserializer as _, SeqAccess, Visitor, value::SeqAccessDeserializer},
 };
 
+use crate::byte_size::ByteSize;
+
 macro_rules! settings {
     ($(
         $(#[doc = $help:literal])+
@@ -59,6 +61,9 @@ settings! {
     /// When a write is acknowledged: when it would survive a power failure (sync), when the kernel has it (relaxed), or
     /// never kept at all (memory) [default: sync]
     durability: Option<Durability>, "durability", "LAZULI_DURABILITY", "MODE";
+    /// Free space of the disk below which writes are refused, such as 1GiB: deletes and the background need some to give
+    /// space back [default: 256MiB]
+    disk_reserve: Option<ByteSize>, "disk-reserve", "LAZULI_DISK_RESERVE", "SIZE";
     /// An account and its keys in Base64; repeatable. In the environment several are separated by semicolons, and
     /// AZURITE_ACCOUNTS (name:key1:key2;…) is understood too [default: the development account, on loopback only]
     account: Vec<String>, "account", "LAZULI_ACCOUNT", "NAME=KEY1[,KEY2]",

@@ -19,8 +19,9 @@ use crate::{engine::Opened, metrics::Metrics};
 const BUSY: Duration = Duration::from_millis(20);
 /// Until the sweeper looks again.
 const SWEEP_IDLE: Duration = Duration::from_secs(2);
-/// Until the collector looks again.
-const COLLECT_IDLE: Duration = Duration::from_secs(30);
+/// Until the collector looks whether it is urgent, and how many such looks it takes until it looks anyway.
+const COLLECT_LOOK: Duration = Duration::from_secs(1);
+const COLLECT_LOOKS: u32 = 30;
 /// Between two steps of the scrub: with its step, at most 4 MiB a second.
 const SCRUB_PACE: Duration = Duration::from_secs(1);
 const SCRUB_STEP_BYTES: u64 = 4 * 1024 * 1024;
@@ -80,12 +81,17 @@ where
 }
 
 async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {
-    let mut pause = COLLECT_IDLE;
+    let (mut pause, mut looks) = (COLLECT_LOOK, 0);
     while !shutdown.pause(pause).await {
+        looks += 1;
+        if pause == COLLECT_LOOK && looks < COLLECT_LOOKS && !engine.wants_collection() {
+            continue;
+        }
+        looks = 0;
         pause = match engine.collect(store).await {
             Ok(collected) => {
                 metrics.upkeep.collected_bytes.fetch_add(collected.bytes, Ordering::Relaxed);
-                if collected.more { BUSY } else { COLLECT_IDLE }
+                if collected.more { BUSY } else { COLLECT_LOOK }
             }
             Err(error) => {
                 tracing::warn!(%error, "the collector failed");

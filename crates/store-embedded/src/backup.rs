@@ -22,7 +22,7 @@ use store::{
 
 use crate::{
     checkpoint::{self, Meta},
-    disk::{Disk, RealDisk, create_private},
+    disk::{Disk, RealDisk, copy_private, create_private, make_private},
     engine::EmbeddedEngine,
     extent::{self, Extent},
     identity::{Identity, VERSION_FILE},
@@ -229,15 +229,14 @@ fn copy_tree(
     done: &mut CopyProgress,
     progress: &mut impl FnMut(CopyProgress),
 ) -> io::Result<()> {
-    fs::create_dir_all(to)?;
+    make_private(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
         if entry.file_type()?.is_dir() {
             copy_tree(&entry.path(), &target, done, progress)?;
         } else if entry.file_name() != "LOCK" {
-            done.bytes += fs::copy(entry.path(), &target)?;
-            fs::File::open(&target)?.sync_all()?;
+            done.bytes += copy_private(&entry.path(), &target)?;
             progress(*done);
         }
     }

@@ -10,13 +10,17 @@ use std::{
 
 use store::StoreError;
 
-use crate::{checkpoint::Meta, shared::Shared};
+use crate::{checkpoint::Meta, disk::opened, shared::Shared};
 
 /// Sealed memtables, and overlapping runs of tables, at which writers wait.
 const STALL_MEMTABLES: usize = 4;
 const STALL_RUNS: usize = 24;
 /// How often upkeep looks around when nobody calls it.
 const TICK: Duration = Duration::from_secs(1);
+/// After this many quiet ticks the log lets go of the segments that it keeps for speed.
+const TIDY_TICKS: u32 = 20;
+/// An extent of this length that is mostly dead takes no new chunks, so that it can be deleted.
+const SEAL_BYTES: u64 = 32 * 1024 * 1024;
 /// After this many quiet ticks the memtable is written out, so that an idle engine holds little memory and log.
 const QUIET_TICKS: u32 = 3;
 
@@ -88,8 +92,17 @@ pub(crate) fn run_flusher(shared: &Arc<Shared>, upkeep: &Upkeep) {
         if due && let Err(error) = checkpoint(shared) {
             tracing::warn!(%error, "the memtable was not written out; it will be tried again");
         }
+        if quiet_ticks == TIDY_TICKS {
+            shared.progress.set_quiet();
+            shared.sequencer.nudge();
+        }
+        if !called {
+            shared.space.observe(&*shared.disk);
+            shared.shortage.look();
+        }
         upkeep.call_compact();
         update_stall(shared);
+        seal_mostly_dead(shared);
         if let Err(error) = delete_dead_extents(shared) {
             tracing::warn!(%error, "an extent without live chunks was not deleted; it will be tried again");
         }
@@ -133,10 +146,13 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<bool, StoreError> {
         return Err(StoreError::Closed);
     }
     shared.extents.write_owed().map_err(|error| match shared.full_or(error) {
-        full @ StoreError::Full { .. } => full,
+        wait @ (StoreError::Full { .. } | StoreError::Exhausted(_)) => wait,
         failed => shared.poison(&failed),
     })?;
-    shared.extents.sync_all().map_err(|error| shared.poison(&StoreError::from(error)))?;
+    shared.extents.sync_all().map_err(|error| match opened(error) {
+        wait @ StoreError::Exhausted(_) => wait, // only the directory is left, and known to be
+        failed => shared.poison(&failed),
+    })?;
     shared.index.flush(shared.views.watermark())?;
     shared.progress.set_persisted(sealed.checkpoint);
     shared.sequencer.nudge();
@@ -155,6 +171,20 @@ fn update_stall(shared: &Shared) {
         shared.stall.set();
     } else {
         shared.stall.lift();
+    }
+}
+
+/// Takes extents out of use that are mostly dead. Where chunks live only for a moment, as those that are overwritten over and
+/// over, files come and go then, instead of one growing large with nothing in it.
+fn seal_mostly_dead(shared: &Shared) {
+    let growing = shared.extents.growing();
+    let state = shared.sequencer.lock();
+    let live = |id: u64| state.live.get(&id).and_then(|bytes| u64::try_from(*bytes).ok()).unwrap_or_default();
+    let dead = growing.into_iter().filter(|(id, end)| *end >= SEAL_BYTES && live(*id) < end / 2);
+    let dead: Vec<(u64, u64)> = dead.collect();
+    drop(state);
+    for (id, _) in dead {
+        let _quiet = shared.extents.seal(id);
     }
 }
 

@@ -7,13 +7,15 @@
 
 use std::{io, sync::Arc};
 
+mod exhausted;
 mod faulty;
 mod real;
 mod simulated;
 
+pub(crate) use exhausted::{is_exhausted, mark, opened, opening};
 pub use faulty::{Fault, FaultyDisk};
-pub(crate) use real::create_private;
 pub use real::{DirectoryLock, RealDisk};
+pub(crate) use real::{copy_private, create_private, make_private};
 pub use simulated::{CrashImage, SimulatedDisk};
 
 /// A file system, as far as the engine needs one.
@@ -21,13 +23,13 @@ pub trait Disk: Send + Sync + 'static {
     /// Opens an existing file for reading and writing.
     ///
     /// # Errors
-    /// It does not exist, or the system refuses.
+    /// It does not exist, or the system refuses. That it has no handle left is told apart from everything else.
     fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Creates a file that must not exist. Durable after [`Disk::sync_directory`].
     ///
     /// # Errors
-    /// It exists, or the system refuses.
+    /// It exists, or the system refuses. That it has no handle left is told apart from everything else.
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Removes a file. Those who have it open keep it.

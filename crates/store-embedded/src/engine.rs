@@ -55,6 +55,8 @@ impl EmbeddedEngine {
         let builder = |name: &str| std::thread::Builder::new().name(format!("lazuli-{name}"));
         let mine = Arc::clone(&shared);
         threads.log = Some(builder("log").spawn(move || pipeline::run(&mine, log))?);
+        let mine = Arc::clone(&shared);
+        threads.upkeep.push(builder("pace").spawn(move || mine.pacer.run())?);
         if shared.options.background {
             let (mine, calls) = (Arc::clone(&shared), Arc::clone(&upkeep));
             threads.upkeep.push(builder("flush").spawn(move || checkpointer::run_flusher(&mine, &calls))?);
@@ -97,6 +99,7 @@ impl EmbeddedEngine {
         }
         self.shared.sequencer.nudge();
         self.shared.stall.lift();
+        self.shared.pacer.stop();
         let log = threads.log.take()?.join().ok().flatten();
         self.upkeep.stop();
         self.shared.progress.fail();
@@ -136,9 +139,15 @@ impl EmbeddedEngine {
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
         let live_bytes = self.shared.sequencer.lock().live.values().sum::<i64>();
+        let live_chunk_bytes = u64::try_from(live_bytes).unwrap_or_default();
+        self.shared.space.observe(&*self.shared.disk);
         MetricsSnapshot {
             index_bytes: self.shared.index.bytes(),
-            live_chunk_bytes: u64::try_from(live_bytes).unwrap_or_default(),
+            live_chunk_bytes,
+            unswept_bytes: self.shared.pacer.unswept_bytes(),
+            available_bytes: self.shared.space.available_bytes(),
+            reserve_bytes: self.shared.space.reserve_bytes(),
+            full: self.shared.space.is_full(),
             extents: self.shared.extents.ids().len(),
             ..self.shared.metrics.snapshot()
         }
@@ -161,18 +170,10 @@ impl EmbeddedEngine {
     }
 
     /// Adds what spilling takes to a commit, validates it and gives it its place.
-    fn place(&self, mut commit: Commit, spilled: Vec<Spilled>) -> Result<Sequence, SequenceError> {
+    fn place(&self, mut commit: Commit, Prepared { spilled, replaced }: Prepared) -> Result<Sequence, SequenceError> {
         let shared = &*self.shared;
         let bound = commit.read_at.0 + 1;
         let mut also_read = Vec::new();
-        let mut replaced = Vec::new();
-        for (key, _) in &commit.writes {
-            if let Some(stored) = shared.index.get(key, bound)?
-                && let Value::Spilled(chunk) = Value::decode(&stored)?
-            {
-                replaced.push(chunk);
-            }
-        }
         let writes = std::mem::take(&mut commit.writes);
         let mut spilled_by_key: std::collections::HashMap<Bytes, Spilled> =
             spilled.into_iter().map(|spilled| (spilled.key.clone(), spilled)).collect();
@@ -210,14 +211,37 @@ impl EmbeddedEngine {
             }
         }
         let footprint = shared.sequencer.footprint(&commit, &also_read, &also_written);
+        let freed: u64 =
+            commit.live_bytes.iter().filter(|(_, bytes)| *bytes < 0).map(|(_, bytes)| bytes.unsigned_abs()).sum();
+        let (unswept, reclaims) = (commit.unswept_bytes, commit.reclaims);
         let record = Record::encode(&stored, commit.live_bytes, commit.rides)?;
         let (sequence, unsaved) =
             shared.sequencer.sequence(&shared.index, &shared.views, &footprint, record, commit.events)?;
         drop(holds); // linked now
-        if unsaved.wants_checkpoint(&shared.options) {
+        shared.pacer.count(unswept, reclaims);
+        if shared.died(freed) || unsaved.wants_checkpoint(&shared.options) {
             self.upkeep.call_flush();
         }
         Ok(sequence)
+    }
+
+    /// What a commit needs beside its rows, when that is at hand. Without it nothing has happened yet.
+    fn prepare(&self, commit: &Commit) -> Result<Prepared, StoreError> {
+        Ok(Prepared { replaced: self.replaced(commit)?, spilled: self.spill_small(commit)? })
+    }
+
+    /// The chunks of spilled values that a commit replaces.
+    fn replaced(&self, commit: &Commit) -> Result<Vec<ChunkRef>, StoreError> {
+        let bound = commit.read_at.0 + 1;
+        let mut replaced = Vec::new();
+        for (key, _) in &commit.writes {
+            if let Some(stored) = self.shared.index.get(key, bound)?
+                && let Value::Spilled(chunk) = Value::decode(&stored)?
+            {
+                replaced.push(chunk);
+            }
+        }
+        Ok(replaced)
     }
 
     /// Small sums ride in the log.
@@ -249,6 +273,12 @@ fn large(commit: &Commit) -> impl Iterator<Item = (&Bytes, &Bytes)> {
     rows.filter(|(_, value)| value.len() > limits::SPILL_BYTES)
 }
 
+/// What a commit needs beside its rows.
+struct Prepared {
+    spilled: Vec<Spilled>,
+    replaced: Vec<ChunkRef>,
+}
+
 /// A value that was put into a chunk.
 struct Spilled {
     key: Bytes,
@@ -270,18 +300,23 @@ impl Engine for EmbeddedEngine {
         if self.shared.stall.is_stalled() || spill_bytes > SPILL_RIDE_BYTES {
             return Answer::Later(Box::pin(async move {
                 self.shared.stall.wait().await;
-                let spilled = if spill_bytes > SPILL_RIDE_BYTES {
-                    self.spill_large(&commit).await?
+                let prepared = if spill_bytes > SPILL_RIDE_BYTES {
+                    let replaced = self.shared.patiently(|| self.replaced(&commit)).await?;
+                    Prepared { replaced, spilled: self.spill_large(&commit).await? }
                 } else {
-                    self.spill_small(&commit)?
+                    self.shared.patiently(|| self.prepare(&commit)).await?
                 };
-                self.place(commit, spilled)
+                self.place(commit, prepared)
             }));
         }
-        Answer::now(match self.spill_small(&commit) {
-            Ok(spilled) => self.place(commit, spilled),
-            Err(error) => Err(error.into()),
-        })
+        match self.prepare(&commit) {
+            Ok(prepared) => Answer::now(self.place(commit, prepared)),
+            Err(StoreError::Exhausted(_)) => Answer::Later(Box::pin(async move {
+                let prepared = self.shared.patiently(|| self.prepare(&commit)).await?;
+                self.place(commit, prepared)
+            })),
+            Err(error) => Answer::now(Err(error.into())),
+        }
     }
 
     fn durable(&self, sequence: Sequence) -> Answer<'_, Result<(), StoreError>> {
@@ -294,6 +329,14 @@ impl Engine for EmbeddedEngine {
             Ok(Some(receiver)) => {
                 Answer::Later(Box::pin(async move { receiver.await.unwrap_or(Err(StoreError::Closed)) }))
             }
+        }
+    }
+
+    fn pace(&self, growth_bytes: u64) -> Answer<'_, ()> {
+        match self.shared.pacer.pass(growth_bytes) {
+            None => Answer::now(()),
+            // Whoever stops the engine lets everybody go.
+            Some(waiting) => Answer::Later(Box::pin(async move { drop(waiting.await) })),
         }
     }
 
@@ -325,7 +368,8 @@ impl Engine for EmbeddedEngine {
                 return Ok(nothing);
             }
             let view = IndexView::new(Arc::clone(&self.shared), Horizon::Durable);
-            let placed = self.shared.extent_of(chunk, view.instant().0 + 1)?;
+            let bound = view.instant().0 + 1;
+            let placed = self.shared.patiently(|| self.shared.extent_of(chunk, bound)).await?;
             let source: Box<dyn ChunkSource> = Box::new(Source { placed, pool: Arc::clone(&self.shared.pool) });
             Ok(source)
         })

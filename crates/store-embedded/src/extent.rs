@@ -14,7 +14,7 @@ mod stream;
 mod table;
 
 pub(crate) use file::{Extent, Hold, Nothing, PlacedChunk, Source};
-pub(crate) use format::{block_at, file_name};
+pub(crate) use format::{HEADER_BYTES, RIDE_BYTES, block_at, file_name};
 pub(crate) use stream::StreamWriter;
 pub(crate) use table::Extents;
 

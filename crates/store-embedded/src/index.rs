@@ -15,7 +15,10 @@ use lsm_tree::{
 };
 use store::{Direction, StoreError, key::KeyRange};
 
-use crate::log::StoredRow;
+use crate::{
+    disk::{make_private, mark, opened},
+    log::StoredRow,
+};
 
 /// Table files kept open.
 const OPEN_TABLES: usize = 128;
@@ -32,6 +35,8 @@ pub(crate) type RawScan = Box<dyn Iterator<Item = Result<(Bytes, Bytes), StoreEr
 
 impl Index {
     pub(crate) fn open(path: &Path, cache_bytes: u64) -> Result<Self, StoreError> {
+        // What the tree writes is not ours to give a mode; the directory around it is.
+        make_private(path)?;
         let counter = SequenceNumberCounter::default();
         let tree = Config::new(path, counter.clone(), SequenceNumberCounter::default())
             .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
@@ -144,7 +149,8 @@ impl Index {
 
 fn failed(error: lsm_tree::Error) -> StoreError {
     match error {
-        lsm_tree::Error::Io(error) => StoreError::from(error),
+        // Its writes and syncs never fail for want of a descriptor, and nothing of it is final before a checkpoint is.
+        lsm_tree::Error::Io(error) => opened(mark(error)),
         other => StoreError::corrupt(format!("the index: {other}")),
     }
 }

@@ -22,10 +22,13 @@ mod log;
 mod metrics;
 mod open;
 mod options;
+mod pace;
 mod pipeline;
 mod scrub;
 mod sequencer;
 mod shared;
+mod shortage;
+mod space;
 mod views;
 
 pub use backup::{CopyProgress, restore};

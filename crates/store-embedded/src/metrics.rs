@@ -34,6 +34,14 @@ pub struct MetricsSnapshot {
     pub live_chunk_bytes: u64,
     /// Extent files.
     pub extents: usize,
+    /// Bytes that writers left to the sweeper.
+    pub unswept_bytes: u64,
+    /// Bytes that can still be written to the disk.
+    pub available_bytes: u64,
+    /// Bytes of them that are kept in reserve.
+    pub reserve_bytes: u64,
+    /// True while writes are refused because less than the reserve is free.
+    pub full: bool,
 }
 
 impl Metrics {

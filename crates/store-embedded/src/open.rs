@@ -1,6 +1,10 @@
 //! Opening a data directory: take its lock, check its format, read the index's checkpoint, replay the log.
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 use store::{
     StoreError,
@@ -21,8 +25,11 @@ use crate::{
     io_pool::IoPool,
     log::{self, LogWriter, SegmentSource},
     options::Options,
+    pace::Pacer,
     sequencer::{Sequencer, Unsaved},
-    shared::{Progress, Shared, Space, Stall, Waiters},
+    shared::{Progress, Shared, Stall, Waiters},
+    shortage::Shortage,
+    space::Space,
     views::Views,
 };
 
@@ -142,6 +149,7 @@ fn recover(
         let what = format!("the directory {} holds no frame of the log", log::DIRECTORY);
         return Err(StoreError::corrupt(what).into());
     }
+    extents.delete_unserved(|id| live.get(&id).is_none_or(|bytes| *bytes == 0));
     index.skip_to(recovered.last_sequence);
     if recovered.torn > 0 {
         tracing::info!(torn = recovered.torn, "cut unacknowledged frames off the end of the log");
@@ -184,6 +192,10 @@ fn recover(
         checkpointing: std::sync::Mutex::default(),
         stall: Stall::default(),
         space: Space::new(options.reserve_bytes),
+        pacer: Pacer::default(),
+        shortage: Shortage::default(),
+        freed_bytes: AtomicU64::new(0),
+        padded: std::sync::Mutex::default(),
         metrics: crate::metrics::Metrics::default(),
         recovery: Recovery { frames: recovered.frames, torn_frames: recovered.torn },
         options,

@@ -33,7 +33,7 @@ impl Default for Options {
             durability: Durability::Sync,
             memtable_bytes: 16 * 1024 * 1024,
             cache_bytes: 8 * 1024 * 1024,
-            log_segment_bytes: 64 * 1024 * 1024,
+            log_segment_bytes: 32 * 1024 * 1024,
             reserve_bytes: 256 * 1024 * 1024,
             background: true,
         }

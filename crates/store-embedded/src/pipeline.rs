@@ -12,6 +12,7 @@ use std::{
 use store::{StoreError, clock::ServerClock, engine::Sequence};
 
 use crate::{
+    disk::is_exhausted,
     log::{Group, LogWriter, Record, WriteError},
     options::Durability,
     sequencer::Queued,
@@ -46,6 +47,9 @@ pub(crate) fn run(shared: &Arc<Shared>, mut log: LogWriter) -> Option<LogWriter>
             return None;
         }
         log.forget(shared.progress.persisted());
+        if shared.progress.take_quiet() {
+            log.tidy();
+        }
     }
 }
 
@@ -104,7 +108,7 @@ fn gather(shared: &Shared, log: &LogWriter) -> Next {
             return Next::Closed;
         }
         let due = log.is_dirty() && shared.progress.wants_sync();
-        if due || shared.progress.persisted() > forgettable {
+        if due || shared.progress.is_quiet() || shared.progress.persisted() > forgettable {
             return Next::Batch(Vec::new());
         }
         let queued = shared.sequencer.queued();
@@ -130,7 +134,7 @@ fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>, buffer: &mut
     }
     if shared.options.durability == Durability::Relaxed {
         // A frame may survive without having been synced: never before the chunks it links.
-        shared.extents.sync_streams()?;
+        sync_streams(shared)?;
     }
     let mut rest = &*commits;
     while !rest.is_empty() {
@@ -163,8 +167,23 @@ fn commit(shared: &Shared, log: &mut LogWriter, batch: Vec<Queued>, buffer: &mut
     Ok(())
 }
 
-/// Writes the small chunks of a frame to their extents, and the frame. While there is no room for it, it waits: the
-/// commits have their place already, growing ones are refused meanwhile, and freed space lets it go on.
+/// Makes streamed chunks durable. Their directory may have to be opened for it.
+fn sync_streams(shared: &Shared) -> Result<(), StoreError> {
+    let mut outcome = shared.extents.sync_streams();
+    while let Err(error) = outcome {
+        if !is_exhausted(&error) {
+            return Err(error.into());
+        }
+        wait(shared, WriteError::of(error))?;
+        // Its files are synced.
+        outcome = shared.extents.sync_directory();
+    }
+    Ok(())
+}
+
+/// Writes the small chunks of a frame to their extents, and the frame. While there is no room for it, or no segment can be
+/// opened, it waits: the commits have their place already, growing ones are refused while the disk is full, and what is
+/// freed lets it go on.
 fn write(
     shared: &Shared,
     log: &mut LogWriter,
@@ -175,7 +194,7 @@ fn write(
     let mut placed = false;
     loop {
         if !placed && let Err(error) = shared.extents.write_small(rides(), buffer) {
-            wait_for_room(shared, WriteError::of_store(error))?;
+            wait(shared, WriteError::of_store(error))?;
             continue;
         }
         // Once: however often the frame is tried, its chunks are owed no more than that.
@@ -183,21 +202,26 @@ fn write(
         let group = Group { commits, time: shared.clock.now(), id_limit: shared.ids.limit() };
         match log.write(&group) {
             Ok(()) => return Ok(()),
-            Err(error) => wait_for_room(shared, error)?,
+            Err(error) => wait(shared, error)?,
         }
     }
 }
 
-/// Waits a little when all that is missing is room.
-fn wait_for_room(shared: &Shared, error: WriteError) -> Result<(), StoreError> {
+/// Waits a little when all that is missing is room or a handle.
+fn wait(shared: &Shared, error: WriteError) -> Result<(), StoreError> {
     match error {
         WriteError::Failed(error) => Err(error.into()),
-        WriteError::NoRoom(error) => {
+        WriteError::Wait(error) => {
+            if is_exhausted(&error) {
+                shared.shortage.meet(&error);
+                shared.extents.close_idle();
+            } else {
+                let _said = shared.space.refused(&*shared.disk);
+            }
             let state = shared.sequencer.lock();
             if state.closing {
                 return Err(error.into());
             }
-            tracing::warn!(%error, "no room for the log to go on; waiting for space");
             let waited = shared.sequencer.queued().wait_timeout(state, RELAXED_SYNC);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             Ok(())

@@ -1,9 +1,12 @@
 //! What the engine's threads and callers share, and the few things that concern them all: poisoning, waiting for
-//! durability, free space.
+//! durability.
 
-use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use store::{ChunkRef, Event, StoreError, clock::ServerClock, content::ChunkRecord, engine::Sequence, key::KeyRange};
@@ -19,9 +22,15 @@ use crate::{
     metrics::Metrics,
     open::Recovery,
     options::Options,
+    pace::Pacer,
     sequencer::Sequencer,
+    shortage::Shortage,
+    space::Space,
     views::Views,
 };
+
+/// Bytes of chunks that die between two looks for extents to delete, when they die fast.
+const LOOK_BYTES: u64 = 32 * 1024 * 1024;
 
 pub(crate) struct Shared {
     pub(crate) options: Options,
@@ -40,6 +49,12 @@ pub(crate) struct Shared {
     pub(crate) checkpointing: Mutex<()>,
     pub(crate) stall: Stall,
     pub(crate) space: Space,
+    pub(crate) pacer: Pacer,
+    pub(crate) shortage: Shortage,
+    /// Bytes that died since somebody last looked for extents to delete.
+    pub(crate) freed_bytes: AtomicU64,
+    /// Extents of which so many bytes are dead that are only padding, found while the disk was full.
+    pub(crate) padded: Mutex<HashMap<u64, u64>>,
     pub(crate) metrics: Metrics,
     pub(crate) recovery: Recovery,
 }
@@ -58,15 +73,25 @@ impl Shared {
         self.waiters.fail(&poisoned);
         self.progress.fail();
         self.stall.lift();
+        self.pacer.stop();
         poisoned
     }
 
     /// The error, or that the disk is full when that is what it means.
     pub(crate) fn full_or(&self, error: StoreError) -> StoreError {
         match &error {
-            StoreError::Io(io) if is_no_room(io) => self.space.full(&*self.disk),
+            StoreError::Io(io) if is_no_room(io) => self.space.refused(&*self.disk),
             _ => error,
         }
+    }
+
+    /// Bytes of chunks died. True when it is time to look for extents that died with them.
+    pub(crate) fn died(&self, bytes: u64) -> bool {
+        let due = bytes > 0 && self.freed_bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) >= LOOK_BYTES;
+        if due {
+            self.freed_bytes.store(0, Ordering::Relaxed);
+        }
+        due
     }
 
     /// Where a chunk is now, as seen below `bound`.
@@ -174,6 +199,7 @@ pub(crate) struct Progress {
     /// Everything up to this sequence is in the index's tables.
     persisted: AtomicU64,
     wants_sync: AtomicBool,
+    quiet: AtomicBool,
 }
 
 #[derive(Default)]
@@ -223,6 +249,20 @@ impl Progress {
         self.wants_sync.load(Ordering::Acquire)
     }
 
+    /// Nothing has come for long: what is kept for speed may go.
+    pub(crate) fn set_quiet(&self) {
+        self.quiet.store(true, Ordering::Release);
+    }
+
+    /// True once for every time it was set.
+    pub(crate) fn take_quiet(&self) -> bool {
+        self.quiet.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet.load(Ordering::Acquire)
+    }
+
     pub(crate) fn persisted(&self) -> Sequence {
         Sequence(self.persisted.load(Ordering::Acquire))
     }
@@ -262,40 +302,5 @@ impl Stall {
             }
             lifted.await;
         }
-    }
-}
-
-/// Free space on the device, looked at now and then.
-pub(crate) struct Space {
-    reserve_bytes: u64,
-    available_bytes: AtomicU64,
-    checked_ticks: AtomicU64,
-}
-
-/// How long a look at the free space counts, in ticks of 100 nanoseconds.
-const SPACE_TICKS: u64 = 500_000;
-
-impl Space {
-    pub(crate) fn new(reserve_bytes: u64) -> Self {
-        Self { reserve_bytes, available_bytes: AtomicU64::new(u64::MAX), checked_ticks: AtomicU64::new(0) }
-    }
-
-    /// Refuses when less than the reserve would be free after `growth` more bytes.
-    pub(crate) fn check(&self, disk: &dyn Disk, now: types::Timestamp, growth: u64) -> Result<(), StoreError> {
-        let checked = self.checked_ticks.load(Ordering::Relaxed);
-        if now.ticks().saturating_sub(checked) >= SPACE_TICKS || self.is_low(growth) {
-            self.checked_ticks.store(now.ticks(), Ordering::Relaxed);
-            self.available_bytes.store(disk.available_bytes()?, Ordering::Relaxed);
-        }
-        if self.is_low(growth) { Err(self.full(disk)) } else { Ok(()) }
-    }
-
-    fn is_low(&self, growth: u64) -> bool {
-        self.available_bytes.load(Ordering::Relaxed) < self.reserve_bytes.saturating_add(growth)
-    }
-
-    fn full(&self, disk: &dyn Disk) -> StoreError {
-        let available_bytes = disk.available_bytes().unwrap_or(0);
-        StoreError::Full { available_bytes, reserve_bytes: self.reserve_bytes }
     }
 }

@@ -87,6 +87,13 @@ impl IndexView {
     }
 }
 
+impl IndexView {
+    fn value(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        let stored = self.shared.index.get(key, self.bound)?;
+        stored.map(|stored| self.shared.load(&stored, self.bound)).transpose()
+    }
+}
+
 impl Drop for IndexView {
     fn drop(&mut self) {
         self.shared.views.end(self.bound);
@@ -99,8 +106,12 @@ impl View for IndexView {
     }
 
     fn get<'a>(&'a self, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>, StoreError>> {
-        let stored = self.shared.index.get(key, self.bound);
-        Answer::now(stored.and_then(|stored| stored.map(|stored| self.shared.load(&stored, self.bound)).transpose()))
+        match self.value(key) {
+            Err(StoreError::Exhausted(_)) => {
+                Answer::Later(Box::pin(async move { self.shared.patiently(|| self.value(key)).await }))
+            }
+            found => Answer::now(found),
+        }
     }
 
     fn scan(&self, range: KeyRange, direction: Direction) -> Box<dyn Cursor> {

@@ -187,3 +187,63 @@ fn a_store_does_not_open_on_a_full_disk_and_loses_nothing_by_it() {
     assert_eq!(block_on(opened.visible()).unwrap(), before);
     block_on(opened.must_be_clean("after the full disk"));
 }
+
+const MIB: u64 = 1024 * 1024;
+
+/// Fills a disk to its reserve, with chunks of 100,000 bytes. Returns how many.
+async fn fill(opened: &Opened) -> u64 {
+    for number in 0.. {
+        match opened.put_chunk(&format!("{number}"), pattern(number, 100_000)).await {
+            Ok(()) => {}
+            Err(StoreError::Full { reserve_bytes, .. }) => {
+                assert_eq!(reserve_bytes, 60 * MIB, "the reserve is named");
+                return number;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    0
+}
+
+#[test]
+fn a_full_disk_recovers_when_users_delete_a_part_of_every_extent() {
+    // A third is dead, so the usual rule leaves the extent alone; then a little more, a page at a time.
+    for (kept, is_worth) in [(3, true), (50, true), (u64::MAX, false)] {
+        let subject = subject(60 * MIB);
+        subject.disk.set_capacity(100 * MIB);
+        let opened = &subject.opened;
+        block_on(async {
+            let count = fill(opened).await;
+            assert!(count > 300, "{count}");
+            assert!(opened.engine.metrics().full);
+            for number in (0..count).filter(|number| number % kept == 0 && kept != u64::MAX) {
+                opened.release(&format!("{number}")).await.unwrap();
+            }
+            opened.sweep().await.unwrap();
+            let before = opened.engine.metrics();
+            assert!(before.full, "what was deleted is inside of an extent");
+            assert_eq!(before.reserve_bytes, 60 * MIB);
+            assert!(opened.engine.wants_collection());
+            let mut steps = 0;
+            while opened.engine.collect(&opened.store).await.unwrap().more {
+                steps += 1;
+                assert!(steps < 100, "it moves the same chunks for ever");
+            }
+            opened.engine.delete_dead_extents().unwrap();
+            subject.hands.pass(1_000);
+            let after = opened.engine.metrics();
+            if is_worth {
+                assert!(after.available_bytes > before.available_bytes, "{kept}: {after:?}");
+                assert_eq!(after.live_chunk_bytes, before.live_chunk_bytes);
+            } else {
+                assert_eq!(steps, 0, "there is nothing to gain but padding");
+            }
+            if kept == 3 {
+                assert!(!after.full, "{after:?}");
+                opened.put_chunk("more", pattern(1, 100_000)).await.unwrap();
+            }
+            opened.must_be_clean(&format!("{kept}")).await;
+        });
+        subject.must_survive();
+    }
+}

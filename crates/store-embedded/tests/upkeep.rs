@@ -265,3 +265,131 @@ fn the_log_stays_short_also_when_its_rows_are_few() {
     assert!(commits * 1000 < memtable_bytes, "its rows alone ask for no checkpoint");
     assert!(longest < 60, "{longest} segments of 1 MiB for {commits} commits of 60,000 bytes");
 }
+
+#[test]
+fn a_crash_brought_back_an_extent_that_the_collector_had_emptied() {
+    let (disk, index) = (SimulatedDisk::new(), index_directory());
+    let opened = Opened::on(disk.clone(), index.path()).unwrap();
+    let extents = |disk: &SimulatedDisk| store_embedded::disk::Disk::list(disk, "extents").unwrap();
+    block_on(async {
+        for number in 0..4 {
+            opened.put_chunk(&format!("kept {number}"), pattern(number, 60_000)).await.unwrap();
+        }
+        // From now on the log does not carry them any more, but it does carry those that follow in the same extent.
+        opened.engine.checkpoint().unwrap();
+        let first = extents(&disk);
+        for number in 0..30 {
+            opened.put_chunk(&format!("{number}"), pattern(number, 60_000)).await.unwrap();
+        }
+        assert_eq!(extents(&disk), first, "they share an extent");
+        for number in 0..30 {
+            opened.release(&format!("{number}")).await.unwrap();
+        }
+        opened.sweep().await.unwrap();
+        while opened.engine.collect(&opened.store).await.unwrap().more {}
+        opened.engine.delete_dead_extents().unwrap();
+        assert!(!extents(&disk).contains(&first[0]), "it was emptied and deleted");
+        let before = opened.visible().await.unwrap();
+        assert_eq!(before.len(), 4);
+        // The power fails, or only the process dies.
+        for seed in 0..5 {
+            let index = support::copy_index(index.path());
+            let opened = Opened::on(SimulatedDisk::from_image(disk.crash(seed)), index.path()).unwrap();
+            assert_eq!(opened.visible().await.unwrap(), before, "seed {seed}");
+            opened.must_be_clean(&format!("seed {seed}")).await;
+        }
+        opened.abandon();
+        let opened = Opened::on(disk.clone(), index.path()).unwrap();
+        assert_eq!(opened.visible().await.unwrap(), before);
+        assert!(!extents(&disk).contains(&first[0]), "it was deleted before anybody was served");
+        opened.must_be_clean("after the process died").await;
+    });
+}
+
+#[test]
+fn overwrites_were_swept_one_content_a_transaction() {
+    let directory = tempfile::tempdir().unwrap();
+    let (engine, store) = open(directory.path());
+    block_on(async {
+        for number in 0..1000_u64 {
+            let (owner, chunk) = put_chunk(&store, "one", pattern(number, 100)).await;
+            let released = store.transact(Scope::unit(UNIT).reclaims(), |txn| async move {
+                content::release(&txn, owner, content::Holdings::Chunk(chunk)).await
+            });
+            released.await.unwrap();
+        }
+        let before = engine.metrics();
+        let progress = sweep::step(&store).await.unwrap();
+        let after = engine.metrics();
+        assert_eq!((progress.finished, progress.more), (1000, false));
+        assert_eq!(after.live_chunk_bytes, 0);
+        let (commits, syncs) = (after.commits - before.commits, after.syncs - before.syncs);
+        assert_eq!(commits, 4, "hundreds a transaction");
+        assert!(syncs <= commits, "{syncs} syncs");
+    });
+}
+
+/// Chunks of 60,000 bytes over and over, with the background at work: what they leave behind goes while they come.
+#[test]
+fn overwriting_over_and_over_grew_the_data_directory_without_bound() {
+    const OVERWRITES: u64 = 4000;
+    let directory = tempfile::tempdir().unwrap();
+    let (engine, store) = open(directory.path());
+    let stop = AtomicBool::new(false);
+    let mut largest = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            block_on(async {
+                while !stop.load(Ordering::Relaxed) {
+                    sweep::step(&store).await.unwrap();
+                    if engine.wants_collection() {
+                        engine.collect(&store).await.unwrap();
+                    }
+                    std::thread::yield_now();
+                }
+            });
+        });
+        block_on(async {
+            let mut last = None;
+            for number in 0..OVERWRITES {
+                let new = put_chunk(&store, "one", pattern(number, 60_000)).await;
+                if let Some((owner, chunk)) = last.replace(new) {
+                    let released = store.transact(Scope::unit(UNIT), |txn| async move {
+                        content::release(&txn, owner, content::Holdings::Chunk(chunk)).await
+                    });
+                    released.await.unwrap();
+                }
+                if number % 100 == 0 {
+                    largest = largest.max(extent_files(directory.path()));
+                }
+            }
+        });
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(largest < 150 * 1024 * 1024, "{largest} bytes for one chunk that was overwritten {OVERWRITES} times");
+}
+
+#[test]
+fn writers_wait_for_the_sweeper_when_it_falls_behind_and_nobody_else_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let (engine, store) = open(directory.path());
+    let waits = || matches!(store::Engine::pace(&*engine, 1), store::Answer::Later(_));
+    block_on(async {
+        let (mut number, mut gone) = (0, Vec::new());
+        while engine.metrics().unswept_bytes <= 64 * 1024 * 1024 {
+            assert!(!waits());
+            let (owner, chunk) = put_chunk(&store, "one", pattern(number, 60_000)).await;
+            let released = store.transact(Scope::unit(UNIT), |txn| async move {
+                content::release(&txn, owner, content::Holdings::Chunk(chunk)).await
+            });
+            released.await.unwrap();
+            gone.push(chunk);
+            number += 1;
+        }
+        assert!(waits());
+        // It waits, and is answered.
+        put_chunk(&store, "one", pattern(number, 60_000)).await;
+        sweep::step(&store).await.unwrap();
+        assert!(!waits(), "{} bytes", engine.metrics().unswept_bytes);
+    });
+}

@@ -282,6 +282,7 @@ fn rows_of_the_engine_space_were_in_reach_of_scans() {
             guards_exclusive: Vec::new(),
             writes: vec![(own.clone(), Some(Bytes::from("the engine's")))],
             live_bytes: Vec::new(),
+            unswept_bytes: 0,
             rides: Vec::new(),
             events: Vec::new(),
             reclaims: false,
@@ -297,5 +298,30 @@ fn rows_of_the_engine_space_were_in_reach_of_scans() {
             let below = KeyRange::between(Bytes::new(), Bytes::from_static(&[1]));
             assert!(snapshot.scan(below, direction).next().await.unwrap().is_none());
         }
+    });
+}
+
+#[test]
+fn a_series_waits_for_the_disk_once() {
+    run(async {
+        let engine = MemoryEngine::default();
+        let store = engine.store();
+        engine.hold();
+        let mut series = store.series();
+        for name in ["one", "two"] {
+            series
+                .transact(Scope::unit(UNIT), |txn| async move {
+                    txn.put(key(name), "value");
+                    Ok::<_, StoreError>(())
+                })
+                .await
+                .unwrap();
+        }
+        assert!(store.snapshot().get(&key("two")).await.unwrap().is_none(), "it is not durable yet");
+        let mut durable = Box::pin(series.durable());
+        assert!(poll_once(&mut durable).await.is_none());
+        engine.release();
+        durable.await.unwrap();
+        assert!(store.snapshot().get(&key("two")).await.unwrap().is_some());
     });
 }

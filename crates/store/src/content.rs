@@ -328,6 +328,9 @@ async fn sweep_if_unused(txn: &Txn, content: ContentId) -> Result<(), StoreError
         }
     }
     txn.delete(released);
+    if let Holdings::Chunk(chunk) = Holdings::decode(&holdings)? {
+        txn.count_unswept(stored_bytes(chunk.length));
+    }
     txn.put(sweep_key(content), holdings);
     Ok(())
 }

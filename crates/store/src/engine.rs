@@ -57,6 +57,8 @@ pub struct Commit {
     pub writes: Vec<(Bytes, Option<Bytes>)>,
     /// Bytes that became live (positive) or dead (negative), by the extent of their chunk.
     pub live_bytes: Vec<(u64, i64)>,
+    /// Bytes that came to wait for the sweeper (positive) or were swept (negative), as far as that is known at once.
+    pub unswept_bytes: i64,
     /// Small chunks that become durable with this commit.
     pub rides: Vec<Ride>,
     /// Delivered after publish.
@@ -86,6 +88,13 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Waits until everything up to `sequence` is durable and published.
     fn durable(&self, sequence: Sequence) -> Answer<'_, Result<(), StoreError>>;
+
+    /// Waits as long as whoever made the store grow by so many bytes should, before it hears that it is done: writers
+    /// must not leave garbage behind faster than it is swept.
+    fn pace(&self, growth_bytes: u64) -> Answer<'_, ()> {
+        let _unhurried = growth_bytes;
+        Answer::now(())
+    }
 
     /// Server time: never backwards, also across restarts.
     fn now(&self) -> Timestamp;

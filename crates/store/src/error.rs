@@ -9,7 +9,7 @@ pub enum StoreError {
     #[error("the store stopped accepting writes after a failed sync: {0}")]
     Poisoned(Arc<str>),
     /// Less free space than the reserve: writes that grow are refused before anything is written.
-    #[error("the disk is full: {available_bytes} bytes are free, {reserve_bytes} are kept in reserve")]
+    #[error("the disk is full: {available_bytes} bytes are free, and a reserve of {reserve_bytes} bytes is kept")]
     Full {
         /// What the file system offers.
         available_bytes: u64,
@@ -38,6 +38,9 @@ pub enum StoreError {
     /// A chunk was freed before it was read: its owner is gone.
     #[error("the chunk {0} no longer exists")]
     ChunkGone(crate::chunk::ChunkRef),
+    /// The system has no descriptor or no memory left to open another file. Nothing was done, and later it may work.
+    #[error("no file can be opened at the moment: {0}")]
+    Exhausted(Arc<std::io::Error>),
     /// The operating system refused.
     #[error("i/o error: {0}")]
     Io(#[from] Arc<std::io::Error>),

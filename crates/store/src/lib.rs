@@ -36,5 +36,5 @@ pub use engine::{Engine, Horizon, Sequence};
 pub use error::StoreError;
 pub use event::Event;
 pub use read::{Direction, Read, Row, Scan, Snapshot};
-pub use transact::{Scope, Store};
+pub use transact::{Scope, Series, Store};
 pub use txn::Txn;

@@ -14,11 +14,14 @@ use crate::{
     manifest::Manifest,
     read::{Direction, Read},
     space::Space,
-    transact::{Scope, Store},
+    transact::{Scope, Series, Store},
     txn::Txn,
 };
 
-/// Contents looked at, and chunks freed in one transaction, in a step.
+/// Contents looked at in a step.
+const STEP: usize = 2048;
+
+/// Contents of one chunk swept, or chunks of a content freed, in one transaction.
 const BATCH: usize = 256;
 
 /// Chunks repacked in a step: each is read and written.
@@ -26,6 +29,10 @@ const REPACKED: usize = 8;
 
 /// The sweeper's transactions belong to no unit of a service.
 const UNIT: UnitId = UnitId::new(0);
+
+const fn scope<'a>() -> Scope<'a> {
+    Scope::unit(UNIT).reclaims()
+}
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +49,8 @@ pub struct Progress {
     pub more: bool,
 }
 
-/// Does one bounded step.
+/// Does one bounded step. Its transactions follow each other without waiting for the disk, which is waited for once: what
+/// is overwritten must not come faster than it can be swept.
 ///
 /// # Errors
 /// The store failed.
@@ -50,40 +58,45 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
     let mut progress = Progress::default();
     let snapshot = store.snapshot();
     let overdue = snapshot.scan(content::pin_deadlines(store.now()), Direction::Ascending).take(BATCH).await?;
-    let mut sweeps = Vec::new();
+    let (mut single, mut compound) = (Vec::new(), Vec::new());
     let mut scan = snapshot.scan(content::sweeps(), Direction::Ascending);
-    while sweeps.len() < BATCH
+    while single.len() < STEP
+        && compound.len() < BATCH
         && let Some(row) = scan.next().await?
     {
         let mut parser = KeyParser::new(&row.key, Space::Store, SWEEP)?;
         let gone = ContentId::new(parser.number()?);
         if store.pins().is_held(gone) {
             progress.held += 1; // it waits, and nothing behind it does
-        } else {
-            sweeps.push((gone, Holdings::decode(&row.value)?));
+            continue;
+        }
+        match Holdings::decode(&row.value)? {
+            holdings @ (Holdings::Nothing | Holdings::Chunk(_)) => single.push((gone, holdings)),
+            holdings => compound.push((gone, holdings)),
         }
     }
     drop(scan);
     let sparse = snapshot.scan(content::sparse_chunks(), Direction::Ascending).take(REPACKED).await?;
     drop(snapshot);
-    progress.more = overdue.len() == BATCH || sweeps.len() == BATCH || sparse.len() == REPACKED;
+    progress.more =
+        overdue.len() == BATCH || single.len() == STEP || compound.len() == BATCH || sparse.len() == REPACKED;
 
+    let mut series = store.series();
     for row in overdue {
         let (until, source, pin) = content::parse_pin_deadline_key(&row.key)?;
-        let scope = Scope::unit(UNIT).reclaims();
-        store.transact(scope, |txn| async move { content::expire_pin(&txn, until, source, pin).await }).await?;
+        series.transact(scope(), |txn| async move { content::expire_pin(&txn, until, source, pin).await }).await?;
         progress.expired_pins += 1;
         progress.more = true; // the source may have become sweepable
     }
-    for (gone, holdings) in sweeps {
-        match sweep(store, gone, holdings).await? {
-            Swept::Part => progress.more = true,
-            Swept::All { sources } => {
-                progress.finished += 1;
-                progress.more |= sources > 0; // they may have become sweepable
-            }
-        }
+    for batch in single.chunks(BATCH) {
+        let swept = series.transact(scope(), |txn| async move { sweep_singles(&txn, batch).await }).await?;
+        progress.count(swept);
     }
+    for (gone, holdings) in compound {
+        let swept = sweep_compound(store, &mut series, gone, holdings).await?;
+        progress.count(swept);
+    }
+    series.durable().await?;
     for row in sparse {
         let (owner, chunk) = content_map::parse_sparse(&row)?;
         progress.repacked += usize::from(content_map::repack(store, owner, chunk).await?);
@@ -91,84 +104,103 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
     Ok(progress)
 }
 
-/// How far the sweep of a content came.
-enum Swept {
-    /// Something is left of it.
-    Part,
-    /// It is gone for good, and so is its use of so many others.
-    All { sources: usize },
+impl Progress {
+    fn count(&mut self, swept: Swept) {
+        self.finished += swept.finished;
+        // What is left of a content, and contents that nothing uses any more, are for another step.
+        self.more |= swept.more;
+    }
 }
 
-/// Frees one batch.
-async fn sweep(store: &Store, gone: ContentId, holdings: Holdings) -> Result<Swept, StoreError> {
-    let scope = Scope::unit(UNIT).reclaims();
-    match holdings {
-        Holdings::Nothing => {
-            store
-                .transact(scope, |txn| async move {
-                    if !is_at(&txn, gone, holdings).await? {
-                        return Ok(Swept::Part);
-                    }
-                    let sources = content::sources_of(&txn, gone, BATCH).await?;
-                    for source in &sources {
-                        content::drop_edge(&txn, *source, gone).await?;
-                    }
-                    if sources.len() == BATCH {
-                        return Ok(Swept::Part);
-                    }
-                    txn.delete(content::sweep_key(gone));
-                    Ok(Swept::All { sources: sources.len() })
-                })
-                .await
+/// How far the sweep of some contents came.
+#[derive(Default)]
+struct Swept {
+    /// Contents that are gone for good.
+    finished: usize,
+    /// Something is left of one, or they used others that may have become sweepable.
+    more: bool,
+}
+
+/// Sweeps contents of at most one chunk.
+async fn sweep_singles(txn: &Txn, batch: &[(ContentId, Holdings)]) -> Result<Swept, StoreError> {
+    let mut swept = Swept::default();
+    for (gone, holdings) in batch {
+        if !is_at(txn, *gone, *holdings).await? {
+            swept.more = true;
+            continue;
         }
-        Holdings::Chunk(chunk) => {
-            store
-                .transact(scope, |txn| async move {
-                    if !is_at(&txn, gone, holdings).await? {
-                        return Ok(Swept::Part);
-                    }
-                    content::free(&txn, chunk, gone).await?;
-                    go_on(&txn, gone, Holdings::Nothing);
-                    Ok(Swept::Part)
-                })
-                .await
+        if let Holdings::Chunk(chunk) = holdings {
+            content::free(txn, *chunk, *gone).await?;
+            txn.count_unswept(-content::stored_bytes(chunk.length));
         }
-        Holdings::Map => {
-            store
-                .transact(scope, |txn| async move {
-                    if !is_at(&txn, gone, holdings).await? {
-                        return Ok(Swept::Part);
-                    }
-                    if content_map::remove_all(&txn, gone, BATCH).await? {
-                        go_on(&txn, gone, Holdings::Nothing);
-                    }
-                    Ok(Swept::Part)
-                })
-                .await
-        }
-        Holdings::Manifest { manifest, next } => {
-            let blocks = &match store.open_chunk(manifest).await {
-                Ok(source) => Manifest::open(&*source).await?.blocks(next, BATCH).await?,
-                // Freed last, so all of its blocks are: somebody was faster, or the content was released twice.
-                Err(StoreError::ChunkGone(_)) => Vec::new(),
-                Err(error) => return Err(error),
-            };
-            store
-                .transact(scope, |txn| async move {
-                    if !is_at(&txn, gone, holdings).await? {
-                        return Ok(Swept::Part);
-                    }
-                    for block in blocks {
-                        content::free(&txn, block.chunk, gone).await?;
-                    }
-                    let freed = u64::try_from(blocks.len()).unwrap_or(u64::MAX);
-                    let rest = Holdings::Manifest { manifest, next: next.saturating_add(freed) };
-                    go_on(&txn, gone, if blocks.len() < BATCH { Holdings::Chunk(manifest) } else { rest });
-                    Ok(Swept::Part)
-                })
-                .await
-        }
+        end(txn, *gone, &mut swept).await?;
     }
+    Ok(swept)
+}
+
+/// Frees one batch of a content with many chunks, and ends its sweep when that was all.
+async fn sweep_compound(
+    store: &Store,
+    series: &mut Series<'_>,
+    gone: ContentId,
+    holdings: Holdings,
+) -> Result<Swept, StoreError> {
+    let (manifest, next) = match holdings {
+        Holdings::Manifest { manifest, next } => (Some(manifest), next),
+        _ => (None, 0),
+    };
+    let blocks = &match manifest {
+        None => Vec::new(),
+        Some(manifest) => match store.open_chunk(manifest).await {
+            Ok(source) => Manifest::open(&*source).await?.blocks(next, BATCH).await?,
+            // Freed last, so all of its blocks are: somebody was faster, or the content was released twice.
+            Err(StoreError::ChunkGone(_)) => Vec::new(),
+            Err(error) => return Err(error),
+        },
+    };
+    let sweep = |txn: Txn| async move {
+        let mut swept = Swept { more: true, ..Swept::default() };
+        if !is_at(&txn, gone, holdings).await? {
+            return Ok(swept);
+        }
+        for block in blocks {
+            content::free(&txn, block.chunk, gone).await?;
+        }
+        let whole = match manifest {
+            None => content_map::remove_all(&txn, gone, BATCH).await?,
+            Some(manifest) if blocks.len() == BATCH => {
+                let next = next.saturating_add(u64::try_from(blocks.len()).unwrap_or(u64::MAX));
+                go_on(&txn, gone, Holdings::Manifest { manifest, next });
+                false
+            }
+            Some(manifest) => {
+                content::free(&txn, manifest, gone).await?;
+                true
+            }
+        };
+        if whole {
+            swept.more = false;
+            end(&txn, gone, &mut swept).await?;
+        }
+        Ok(swept)
+    };
+    series.transact(scope(), sweep).await
+}
+
+/// The content holds nothing any more: ends its use of others, and its sweep.
+async fn end(txn: &Txn, gone: ContentId, swept: &mut Swept) -> Result<(), StoreError> {
+    let sources = content::sources_of(txn, gone, BATCH).await?;
+    for source in &sources {
+        content::drop_edge(txn, *source, gone).await?;
+        swept.more = true;
+    }
+    if sources.len() == BATCH {
+        go_on(txn, gone, Holdings::Nothing);
+    } else {
+        txn.delete(content::sweep_key(gone));
+        swept.finished += 1;
+    }
+    Ok(())
 }
 
 /// True while the sweep of a content is where we found it. Another sweeper may have gone on, or even ended it: to write

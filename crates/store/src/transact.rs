@@ -1,13 +1,14 @@
 //! The store as the services see it: snapshots, transactions that run until they commit or refuse, chunks, time, events.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, task::Poll};
 
+use bytes::Bytes;
 use types::{Timestamp, UnitId};
 
 use crate::{
     chunk::{ChunkRef, ChunkSource, ChunkWriter},
     content::Pins,
-    engine::{Engine, Horizon, SequenceError},
+    engine::{Commit, Engine, Horizon, Sequence, SequenceError},
     error::StoreError,
     event::Event,
     latch::Latches,
@@ -80,33 +81,49 @@ impl Store {
         Fut: Future<Output = Result<T, E>>,
         E: From<StoreError>,
     {
-        let latch = self.latches.acquire(scope.object).await;
+        let placed = self.place(scope, body).await?;
+        self.engine.durable(placed.sequence).await?;
+        if placed.growth_bytes > 0 {
+            self.engine.pace(placed.growth_bytes).await;
+        }
+        placed.outcome
+    }
+
+    /// Several transactions of the background, one behind the other, that wait for the disk once.
+    #[must_use]
+    pub const fn series(&self) -> Series<'_> {
+        Series { store: self, last: Sequence(0), waiting_bytes: 0 }
+    }
+
+    /// Runs `body` until it has its place or refuses.
+    async fn place<T, E, F, Fut>(&self, scope: Scope<'_>, body: F) -> Result<Placed<T, E>, E>
+    where
+        F: Fn(Txn) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: From<StoreError>,
+    {
+        let _latch = self.latches.acquire(scope.object).await;
         for _ in 0..limits::ATTEMPTS {
             let view = self.engine.view(Horizon::Sequenced);
             let txn = Txn::begin(Arc::clone(&self.engine), view, scope.unit);
             let read_at = txn.instant();
             let outcome = body(txn.clone()).await;
-            let sequence = match &outcome {
-                Err(_) => read_at,
-                Ok(_) => {
-                    let (commit, hooks) = txn.commit(scope.reclaims)?;
-                    let sequence = if commit.writes.is_empty() && commit.events.is_empty() {
-                        read_at
-                    } else {
-                        match self.engine.sequence(commit).await {
-                            Ok(sequence) => sequence,
-                            Err(SequenceError::Conflict) => continue,
-                            Err(SequenceError::Store(error)) => return Err(error.into()),
-                        }
-                    };
-                    hooks.into_iter().for_each(|hook| hook());
-                    sequence
+            if outcome.is_err() {
+                return Ok(Placed { outcome, sequence: read_at, growth_bytes: 0, row_bytes: 0 });
+            }
+            let (commit, hooks) = txn.commit(scope.reclaims)?;
+            let (growth_bytes, row_bytes) = if scope.reclaims { (0, rows(&commit)) } else { (growth(&commit), 0) };
+            let sequence = if commit.writes.is_empty() && commit.events.is_empty() {
+                read_at
+            } else {
+                match self.engine.sequence(commit).await {
+                    Ok(sequence) => sequence,
+                    Err(SequenceError::Conflict) => continue,
+                    Err(SequenceError::Store(error)) => return Err(error.into()),
                 }
             };
-            drop(latch);
-            drop(txn);
-            self.engine.durable(sequence).await?;
-            return outcome;
+            hooks.into_iter().for_each(|hook| hook());
+            return Ok(Placed { outcome, sequence, growth_bytes, row_bytes });
         }
         Err(StoreError::Busy { attempts: limits::ATTEMPTS }.into())
     }
@@ -149,5 +166,80 @@ impl Store {
     #[must_use]
     pub const fn pins(&self) -> &Pins {
         &self.pins
+    }
+}
+
+/// Lets others of the same thread run: an engine that answers at once would keep it for as long as a series is.
+async fn give_way() {
+    let mut given = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut given, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// What became of a body, and what its answer rests on.
+struct Placed<T, E> {
+    outcome: Result<T, E>,
+    sequence: Sequence,
+    /// Bytes of chunks that it added, unless it gives space back.
+    growth_bytes: u64,
+    /// Bytes of rows of what gives space back.
+    row_bytes: usize,
+}
+
+/// Bytes of chunks that a commit adds.
+fn growth(commit: &Commit) -> u64 {
+    commit.live_bytes.iter().filter_map(|(_, bytes)| u64::try_from(*bytes).ok()).sum()
+}
+
+/// Bytes of the rows of a commit.
+fn rows(commit: &Commit) -> usize {
+    commit.writes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len)).sum()
+}
+
+/// Bytes of rows that a series leaves to the engine before it waits: what waits for the disk is in memory.
+const SERIES_BYTES: usize = 8 * 1024 * 1024;
+
+/// Transactions of the background. Each sees those before it; none of them is an answer to anybody, so the disk is
+/// waited for once, behind the last, unless they are large. Snapshots see them only then.
+pub struct Series<'a> {
+    store: &'a Store,
+    last: Sequence,
+    waiting_bytes: usize,
+}
+
+impl Series<'_> {
+    /// Like [`Store::transact`], but does not wait until it is durable.
+    ///
+    /// # Errors
+    /// The body's own refusal, or a failure of the store.
+    pub async fn transact<T, E, F, Fut>(&mut self, scope: Scope<'_>, body: F) -> Result<T, E>
+    where
+        F: Fn(Txn) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: From<StoreError>,
+    {
+        let placed = self.store.place(scope, body).await?;
+        self.last = self.last.max(placed.sequence);
+        self.waiting_bytes += placed.row_bytes;
+        if self.waiting_bytes > SERIES_BYTES {
+            self.waiting_bytes = 0;
+            self.store.engine.durable(self.last).await?;
+        }
+        give_way().await;
+        placed.outcome
+    }
+
+    /// Waits until all of them are durable.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn durable(self) -> Result<(), StoreError> {
+        self.store.engine.durable(self.last).await
     }
 }

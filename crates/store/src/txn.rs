@@ -40,6 +40,7 @@ struct Buffer {
     guards_exclusive: BTreeSet<Bytes>,
     writes: BTreeMap<Bytes, Option<Bytes>>,
     live_bytes: BTreeMap<u64, i64>,
+    unswept_bytes: i64,
     rides: Vec<Ride>,
     events: Vec<Event>,
     hooks: Hooks,
@@ -122,6 +123,11 @@ impl Txn {
         *self.buffer().live_bytes.entry(extent).or_default() += bytes;
     }
 
+    /// Accounts bytes as waiting for the sweeper (positive) or as swept (negative).
+    pub(crate) fn count_unswept(&self, bytes: i64) {
+        self.buffer().unswept_bytes += bytes;
+    }
+
     /// Makes a small chunk durable with this transaction.
     pub(crate) fn ride(&self, ride: Ride) {
         self.buffer().rides.push(ride);
@@ -134,7 +140,9 @@ impl Txn {
     pub(crate) fn commit(&self, reclaims: bool) -> Result<(Commit, Hooks), StoreError> {
         let buffer = std::mem::take(&mut *self.buffer());
         check_limits(&buffer)?;
-        let Buffer { mut reads, guards_shared, guards_exclusive, writes, live_bytes, rides, events, hooks } = buffer;
+        let unswept_bytes = buffer.unswept_bytes;
+        let Buffer { mut reads, guards_shared, guards_exclusive, writes, live_bytes, rides, events, hooks, .. } =
+            buffer;
         for key in writes.keys() {
             reads.remove(key); // written keys are validated anyway
         }
@@ -146,6 +154,7 @@ impl Txn {
             guards_exclusive: guards_exclusive.into_iter().collect(),
             writes: writes.into_iter().collect(),
             live_bytes: live_bytes.into_iter().filter(|(_, bytes)| *bytes != 0).collect(),
+            unswept_bytes,
             rides,
             events,
             reclaims,

@@ -1,44 +1,50 @@
 //! Sweeping deleted tables: their entities go in bounded steps, whose state is in rows.
 
-use store::{Direction, Read, Scope, Store, key::KeyRange};
+use bytes::Bytes;
+use store::{Direction, Read, Scope, Store, Txn, key::KeyRange};
 use types::UnitId;
 
 use crate::{errors::TableError, keys, table};
 
 /// Entities removed in one transaction.
 const BATCH: usize = 512;
+/// Tables looked at in a step, in one transaction each.
+const TABLES: usize = 64;
 
 /// Does one bounded step. True when another would find something to do.
 ///
 /// # Errors
 /// The store failed.
 pub async fn step(store: &Store) -> Result<bool, TableError> {
-    let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(1).await?;
-    let Some(row) = sweeps.first() else { return Ok(false) };
-    let (swept, progress) = (keys::parse_sweep(&row.key)?, &row.key);
-    store
-        .transact(Scope::unit(UnitId::new(0)).reclaims(), |txn| async move {
-            // The key at which the last step ended: what it removed is not walked over again.
-            let Some(reached) = txn.get(progress).await? else { return Ok(()) };
-            let all = table::contents(swept);
-            let rest = KeyRange { start: all.start.max(reached), end: all.end };
-            let rows = txn.scan(rest, Direction::Ascending).take(BATCH).await?;
-            for row in &rows {
-                txn.delete(row.key.clone());
-            }
-            match rows.last() {
-                Some(last) if rows.len() == BATCH => txn.put(progress.clone(), last.key.clone()),
-                _ => txn.delete(progress.clone()),
-            }
-            Ok::<_, TableError>(())
-        })
-        .await?;
-    Ok(true)
+    let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(TABLES).await?;
+    let mut series = store.series();
+    for row in &sweeps {
+        let (swept, progress) = (keys::parse_sweep(&row.key)?, &row.key);
+        let scope = Scope::unit(UnitId::new(0)).reclaims();
+        series.transact(scope, |txn| async move { remove_some(&txn, swept, progress).await }).await?;
+    }
+    series.durable().await?;
+    Ok(!sweeps.is_empty())
+}
+
+async fn remove_some(txn: &Txn, swept: UnitId, progress: &Bytes) -> Result<(), TableError> {
+    // The key at which the last step ended: what it removed is not walked over again.
+    let Some(reached) = txn.get(progress).await? else { return Ok(()) };
+    let all = table::contents(swept);
+    let rest = KeyRange { start: all.start.max(reached), end: all.end };
+    let rows = txn.scan(rest, Direction::Ascending).take(BATCH).await?;
+    for row in &rows {
+        txn.delete(row.key.clone());
+    }
+    match rows.last() {
+        Some(last) if rows.len() == BATCH => txn.put(progress.clone(), last.key.clone()),
+        _ => txn.delete(progress.clone()),
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
     use store_memory::MemoryEngine;
 
     use super::*;
@@ -66,5 +72,25 @@ mod tests {
             assert_eq!(left().await, (rows + 1, reached), "and the one of another table");
         }
         assert!(!step(&store).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn tables_that_come_and_go_were_swept_one_a_step() {
+        let store = Store::new(std::sync::Arc::new(MemoryEngine::default()));
+        let deleted = store.transact(Scope::unit(UnitId::new(0)), |txn| async move {
+            for table in 0..100 {
+                txn.put(keys::entity(UnitId::new(table), &EntityKey::new("p", "r").unwrap()), Bytes::new());
+                txn.put(keys::sweep(UnitId::new(table)), Bytes::new());
+            }
+            Ok::<_, TableError>(())
+        });
+        deleted.await.unwrap();
+        let mut steps = 0;
+        while step(&store).await.unwrap() {
+            steps += 1;
+        }
+        assert_eq!(steps, 2);
+        let rows = store.snapshot();
+        assert!(rows.scan(keys::all_entities(), Direction::Ascending).next().await.unwrap().is_none());
     }
 }

@@ -17,28 +17,35 @@ use crate::{
 /// 50 KiB of keys each, they fit into one.
 const BATCH: usize = 128;
 
+/// Containers looked at in a step, in one transaction each.
+const CONTAINERS: usize = 32;
+
 pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
-    let sweeps = first(store, keys::all(keys::SWEEP), 1).await?;
-    let Some(row) = sweeps.first() else { return Ok(false) };
-    let container = UnitId::new(keys::parse_one(&row.key, keys::SWEEP)?);
-    let sweep = &SweepRecord::decode(&row.value)?;
-    store
-        .transact(scope(), |txn| async move {
-            let mut reached = blobs(&txn, sweep, container).await?;
-            if reached.is_none() {
-                reached = snapshots(&txn, sweep, container).await?;
-            }
-            match reached {
-                Some(reached) => {
-                    let next = SweepRecord { account: sweep.account, reached: reached.to_vec() };
-                    txn.put(keys::sweep(container), next.encode()?);
-                }
-                None => txn.delete(keys::sweep(container)),
-            }
-            Ok::<_, BlobError>(())
-        })
-        .await?;
-    Ok(true)
+    let sweeps = first(store, keys::all(keys::SWEEP), CONTAINERS).await?;
+    let mut series = store.series();
+    for row in &sweeps {
+        let container = UnitId::new(keys::parse_one(&row.key, keys::SWEEP)?);
+        series.transact(scope(), |txn| async move { remove_some(&txn, container).await }).await?;
+    }
+    series.durable().await?;
+    Ok(!sweeps.is_empty())
+}
+
+async fn remove_some(txn: &Txn, container: UnitId) -> Result<(), BlobError> {
+    let Some(row) = txn.get(&keys::sweep(container)).await? else { return Ok(()) };
+    let sweep = &SweepRecord::decode(&row)?;
+    let mut reached = blobs(txn, sweep, container).await?;
+    if reached.is_none() {
+        reached = snapshots(txn, sweep, container).await?;
+    }
+    match reached {
+        Some(reached) => {
+            let next = SweepRecord { account: sweep.account, reached: reached.to_vec() };
+            txn.put(keys::sweep(container), next.encode()?);
+        }
+        None => txn.delete(keys::sweep(container)),
+    }
+    Ok(())
 }
 
 /// The next rows of a range, behind what was removed before.

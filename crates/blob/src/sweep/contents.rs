@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Contents looked at in a step.
-const BATCH: usize = 16;
+const BATCH: usize = 64;
 /// Rows of a map looked at in one transaction.
 const ROWS: usize = 2048;
 /// Blocks adopted in one transaction.
@@ -47,18 +47,19 @@ async fn first_unread(
 
 /// Prunes maps. One that a download reads is left alone until it has ended.
 pub(super) async fn prune(store: &Store) -> Result<bool, BlobError> {
-    let mut more = false;
+    let (mut more, mut series) = (false, store.series());
     let content_of = |key: &[u8]| keys::parse_one(key, keys::PRUNE).map(ContentId::new);
     for row in first_unread(store, keys::PRUNE, content_of).await? {
         let content = content_of(&row.key)?;
         let pins = store.pins();
-        more |= store
+        more |= series
             .transact(scope(), |txn| async move {
                 // A reader that comes after this look writes the row, and this attempt is worth nothing.
                 if pins.is_held(content) { Ok(false) } else { prune_some(&txn, content).await.map(|()| true) }
             })
             .await?;
     }
+    series.durable().await?;
     Ok(more)
 }
 
@@ -98,17 +99,19 @@ async fn prune_some(txn: &Txn, content: ContentId) -> Result<(), BlobError> {
 /// Cuts maps behind the end of their blobs.
 pub(super) async fn trim(store: &Store) -> Result<bool, BlobError> {
     let rows = first(store, keys::all(keys::TRIM), BATCH).await?;
+    let mut series = store.series();
     for row in &rows {
         let (container, name) = &keys::parse_named(&row.key, keys::TRIM)?;
         let place = Place { account: UnitId::new(0), container: *container, name };
-        store.transact(scope(), |txn| async move { page_blob::trim(&txn, place).await }).await?;
+        series.transact(scope(), |txn| async move { page_blob::trim(&txn, place).await }).await?;
     }
+    series.durable().await?;
     Ok(!rows.is_empty())
 }
 
 /// Lets block lists take over the blocks that they use of a former content, so that the rest of it can go.
 pub(super) async fn adopt(store: &Store) -> Result<bool, BlobError> {
-    let mut more = false;
+    let (mut more, mut series) = (false, store.series());
     // A download of the former content relies on its blocks staying where they are.
     let source_of = |key: &[u8]| keys::parse_two(key, keys::ADOPTION).map(|(_, source)| ContentId::new(source));
     for row in first_unread(store, keys::ADOPTION, source_of).await? {
@@ -121,9 +124,10 @@ pub(super) async fn adopt(store: &Store) -> Result<bool, BlobError> {
             Err(error) => return Err(error.into()),
         };
         let record = &record;
-        store.transact(scope(), |txn| async move { adopt_some(&txn, (user, source), record, blocks).await }).await?;
+        series.transact(scope(), |txn| async move { adopt_some(&txn, (user, source), record, blocks).await }).await?;
         more = true;
     }
+    series.durable().await?;
     Ok(more)
 }
 

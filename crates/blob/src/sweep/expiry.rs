@@ -13,16 +13,18 @@ use crate::{
 };
 
 /// Blobs removed in a step.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 /// Snapshots of one blob removed in one transaction.
 const SNAPSHOTS: usize = 256;
 
 pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
     let due = first(store, keys::due(keys::EXPIRY, store.now()), BATCH).await?;
+    let mut series = store.series();
     for row in &due {
         let (time, container, name) = &keys::parse_expiry(&row.key)?;
-        store.transact(scope(), |txn| async move { expire(&txn, *time, *container, name).await }).await?;
+        series.transact(scope(), |txn| async move { expire(&txn, *time, *container, name).await }).await?;
     }
+    series.durable().await?;
     Ok(!due.is_empty())
 }
 

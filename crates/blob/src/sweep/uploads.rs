@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Uploads looked at in a step.
-const BATCH: usize = 16;
+const BATCH: usize = 256;
 /// Blocks removed in one transaction.
 const BLOCKS: usize = 512;
 /// Transactions on one upload in a step: the blocks that stay are looked up once for all of them.
@@ -24,11 +24,13 @@ const ROUNDS: usize = 8;
 /// Drops uploads to which nobody staged a block for a week.
 pub(super) async fn abandoned(store: &Store) -> Result<bool, BlobError> {
     let due = first(store, keys::due(keys::UPLOAD_DEADLINE, store.now()), BATCH).await?;
+    let mut series = store.series();
     for row in &due {
         let (time, upload) = keys::parse_two(&row.key, keys::UPLOAD_DEADLINE)?;
         let (time, upload) = (Timestamp::from_ticks(time), ContentId::new(upload));
-        store.transact(scope(), |txn| async move { look(&txn, time, upload).await }).await?;
+        series.transact(scope(), |txn| async move { look(&txn, time, upload).await }).await?;
     }
+    series.durable().await?;
     Ok(!due.is_empty())
 }
 
@@ -64,15 +66,21 @@ async fn look(txn: &Txn, time: Timestamp, id: ContentId) -> Result<(), BlobError
 /// Removes the rows of uploads that are over, and the bytes of blocks that no list took.
 pub(super) async fn dropped(store: &Store) -> Result<bool, BlobError> {
     let dropped = first(store, keys::all(keys::DROPPED_UPLOAD), BATCH).await?;
+    let (mut series, mut transactions) = (store.series(), 0);
     for row in &dropped {
         let upload = ContentId::new(keys::parse_one(&row.key, keys::DROPPED_UPLOAD)?);
         let taken = &taken(store, DroppedUpload::decode(&row.value)?.manifest()).await?;
         for _ in 0..ROUNDS {
-            if store.transact(scope(), |txn| async move { remove(&txn, upload, taken).await }).await? {
+            transactions += 1;
+            if series.transact(scope(), |txn| async move { remove(&txn, upload, taken).await }).await? {
                 break;
             }
         }
+        if transactions >= BATCH {
+            break;
+        }
     }
+    series.durable().await?;
     Ok(!dropped.is_empty())
 }
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Disk, DiskFile};
+use super::{Disk, DiskFile, opening};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,10 @@ pub enum Fault {
     NoSpace,
     /// The same, for whoever writes for us: there is space, but none that we may use.
     NoQuota,
+    /// No file can be opened or created until the fault is taken back: every descriptor is in use.
+    NoHandles,
+    /// A write or a sync fails because the system has no memory, which says nothing about what reached the device.
+    NoMemory,
     /// A write stores only its first half and fails.
     ShortWrite,
     /// A sync fails.
@@ -88,18 +92,23 @@ fn error_of(fault: Fault) -> io::Error {
     match fault {
         Fault::NoSpace => io::Error::from(io::ErrorKind::StorageFull),
         Fault::NoQuota => io::Error::from(io::ErrorKind::QuotaExceeded),
+        Fault::NoHandles => io::Error::from(rustix::io::Errno::MFILE),
+        Fault::NoMemory => io::Error::from(rustix::io::Errno::NOMEM),
         other => io::Error::other(format!("injected: {other:?}")),
     }
 }
 
 impl Disk for FaultyDisk {
     fn open(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        self.inner.open(name).map(|file| self.wrap(name, file))
+        match self.strikes(name, &[Fault::NoHandles]) {
+            Some(fault) => opening(Err(error_of(fault))),
+            None => self.inner.open(name).map(|file| self.wrap(name, file)),
+        }
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        match self.strikes(name, &[Fault::Error, Fault::NoSpace, Fault::NoQuota]) {
-            Some(fault) => Err(error_of(fault)),
+        match self.strikes(name, &[Fault::Error, Fault::NoSpace, Fault::NoQuota, Fault::NoHandles]) {
+            Some(fault) => opening(Err(error_of(fault))),
             None => self.inner.create(name).map(|file| self.wrap(name, file)),
         }
     }
@@ -154,7 +163,8 @@ impl DiskFile for FaultyFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        match self.disk.strikes(&self.name, &[Fault::Error, Fault::NoSpace, Fault::NoQuota, Fault::ShortWrite]) {
+        let possible = [Fault::Error, Fault::NoSpace, Fault::NoQuota, Fault::NoMemory, Fault::ShortWrite];
+        match self.disk.strikes(&self.name, &possible) {
             Some(Fault::ShortWrite) => {
                 self.inner.write_at(bytes.get(..bytes.len() / 2).unwrap_or_default(), offset)?;
                 Err(error_of(Fault::ShortWrite))
@@ -165,7 +175,7 @@ impl DiskFile for FaultyFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        match self.disk.strikes(&self.name, &[Fault::FailedSync]) {
+        match self.disk.strikes(&self.name, &[Fault::FailedSync, Fault::NoMemory]) {
             Some(fault) => Err(error_of(fault)),
             None => self.inner.sync(),
         }

@@ -3,12 +3,13 @@
 #![expect(clippy::disallowed_methods, reason = "this is the file that owns std::fs")]
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    collections::HashMap,
+    fs::{self, DirBuilder, File, OpenOptions, Permissions},
     io::{self, IoSliceMut},
-    os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -18,12 +19,14 @@ use rustix::{
     io::{Errno, ReadWriteFlags},
 };
 
-use super::{Disk, DiskFile};
+use super::{Disk, DiskFile, opening};
 
 /// Files below a directory of the machine.
 #[derive(Debug)]
 pub struct RealDisk {
     root: PathBuf,
+    /// Handles of the directories that were synced: a sync must not depend on whether another file can be opened.
+    directories: Mutex<HashMap<String, Arc<File>>>,
 }
 
 impl RealDisk {
@@ -41,7 +44,7 @@ impl RealDisk {
             // Its name must survive too.
             File::open(parent)?.sync_all()?;
         }
-        Ok(Self { root })
+        Ok(Self { root, directories: Mutex::default() })
     }
 }
 
@@ -52,6 +55,32 @@ pub(crate) fn create_private(path: &Path) -> io::Result<&Path> {
     fs::create_dir_all(parent)?;
     DirBuilder::new().mode(0o700).create(path)?;
     Ok(parent)
+}
+
+/// What others than the owner may do with files and directories of a store: nothing, whatever the mode of the directory
+/// above them, which may have been there before.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
+/// Creates a directory below a data directory, and what is missing above it, for the owner alone; takes from others what
+/// they may do with one that is there. What somebody else writes into it is safe by that, whatever its own mode.
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path)?;
+    close_to_others(path, DIRECTORY_MODE)
+}
+
+/// Takes from others what they may do with a file or directory.
+fn close_to_others(path: &Path, mode: u32) -> io::Result<()> {
+    let found = fs::metadata(path)?.permissions().mode();
+    if found & 0o077 == 0 { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(mode)) }
+}
+
+/// Copies a file; only its owner can read the copy.
+pub(crate) fn copy_private(from: &Path, to: &Path) -> io::Result<u64> {
+    let mut copy = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(to)?;
+    let bytes = io::copy(&mut File::open(from)?, &mut copy)?;
+    copy.sync_all()?;
+    Ok(bytes)
 }
 
 /// An exclusive lock on a data directory, held by the open file and so ended with the process, however it ends.
@@ -74,7 +103,15 @@ impl RealDisk {
     /// # Errors
     /// The lock file cannot be created.
     pub fn lock(&self) -> io::Result<Option<DirectoryLock>> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(self.root.join("LOCK"))?;
+        let path = self.root.join("LOCK");
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&path)?;
+        for name in ["LOCK", "VERSION"] {
+            // One of an older build.
+            match close_to_others(&self.root.join(name), FILE_MODE) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
         DirectoryLock::take(file, FlockOperation::NonBlockingLockExclusive)
     }
 
@@ -98,7 +135,7 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
-        RealFile::open(self.root.join(name), OpenOptions::new().read(true).write(true).create_new(true))
+        RealFile::open(self.root.join(name), OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
@@ -125,11 +162,21 @@ impl Disk for RealDisk {
     }
 
     fn create_directory(&self, directory: &str) -> io::Result<()> {
-        fs::create_dir_all(self.root.join(directory))
+        make_private(&self.root.join(directory))
     }
 
     fn sync_directory(&self, directory: &str) -> io::Result<()> {
-        File::open(self.root.join(directory))?.sync_all()
+        let mut directories = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = match directories.get(directory) {
+            Some(handle) => Arc::clone(handle),
+            None => {
+                let handle = Arc::new(opening(File::open(self.root.join(directory)))?);
+                directories.insert(directory.to_owned(), Arc::clone(&handle));
+                handle
+            }
+        };
+        drop(directories);
+        handle.sync_all()
     }
 
     fn available_bytes(&self) -> io::Result<u64> {
@@ -149,7 +196,7 @@ struct RealFile {
 
 impl RealFile {
     fn open(path: PathBuf, options: &OpenOptions) -> io::Result<Arc<dyn DiskFile>> {
-        let file = options.open(&path)?;
+        let file = opening(options.open(&path))?;
         Ok(Arc::new(Self { file, path, direct: OnceLock::new(), indirect: AtomicBool::new(false) }))
     }
 

@@ -15,6 +15,8 @@ use super::{Disk, DiskFile};
 
 /// What a device writes whole or not at all.
 const SECTOR_BYTES: u64 = 512;
+/// Room on a disk that nobody gave a capacity.
+const PLENTY_BYTES: u64 = 1 << 40;
 
 /// A simulated disk. Clones share it.
 #[derive(Clone)]
@@ -34,7 +36,8 @@ struct State {
     power_fails_at: Option<u64>,
     /// Syncs of files whose name contains this fail.
     failing_syncs: Option<String>,
-    available_bytes: u64,
+    /// Room for all files together; without it there is plenty.
+    capacity_bytes: Option<u64>,
 }
 
 #[derive(Clone)]
@@ -67,13 +70,18 @@ impl SimulatedDisk {
     /// An empty disk with plenty of space.
     #[must_use]
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(State { available_bytes: 1 << 40, ..State::default() })))
+        Self(Arc::default())
     }
 
     /// The disk after a crash: powered again.
     #[must_use]
     pub fn from_image(image: CrashImage) -> Self {
         Self(Arc::new(Mutex::new(image.0)))
+    }
+
+    /// From now on there is room for so many bytes in all files together.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.state().capacity_bytes = Some(bytes);
     }
 
     /// Calls made so far: every write, sync and directory change counts.
@@ -121,7 +129,7 @@ impl SimulatedDisk {
             durable_names: names.clone(),
             names,
             directories,
-            available_bytes: state.available_bytes,
+            capacity_bytes: state.capacity_bytes,
             ..State::default()
         })
     }
@@ -160,6 +168,14 @@ impl State {
 
     fn find(&self, name: &str) -> io::Result<usize> {
         self.names.get(name).copied().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    /// Room that no file with a name takes.
+    fn available_bytes(&self) -> u64 {
+        let Some(capacity) = self.capacity_bytes else { return PLENTY_BYTES };
+        let files = self.names.values().filter_map(|index| self.files.get(*index));
+        let taken: usize = files.map(|file| file.bytes.len()).sum();
+        capacity.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX))
     }
 
     fn change(&mut self, change: NameChange) {
@@ -301,7 +317,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn available_bytes(&self) -> io::Result<u64> {
-        Ok(self.state().available_bytes)
+        Ok(self.state().available_bytes())
     }
 }
 
@@ -344,6 +360,12 @@ impl DiskFile for SimulatedFile {
         let start = place(offset)?;
         if bytes.is_empty() {
             return Ok(());
+        }
+        let room = self.disk.state().available_bytes();
+        let length = usize::try_from(self.length()?).unwrap_or(usize::MAX);
+        let growth = (start + bytes.len()).saturating_sub(length);
+        if u64::try_from(growth).unwrap_or(u64::MAX) > room {
+            return Err(io::ErrorKind::StorageFull.into());
         }
         self.with(true, |file| file.write(bytes, start))
     }
@@ -396,93 +418,4 @@ impl Dice {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn disk_with_directory() -> SimulatedDisk {
-        let disk = SimulatedDisk::new();
-        disk.create_directory("d").unwrap();
-        disk.sync_directory("").unwrap();
-        disk
-    }
-
-    #[test]
-    fn synced_bytes_survive_every_crash_and_unsynced_ones_only_whole_sectors() {
-        let disk = disk_with_directory();
-        let file = disk.create("d/f").unwrap();
-        file.write_at(&[1; 1024], 0).unwrap();
-        file.sync().unwrap();
-        disk.sync_directory("d").unwrap();
-        file.write_at(&[2; 2048], 0).unwrap();
-        let mut seen = BTreeSet::new();
-        for seed in 0..200 {
-            let after = SimulatedDisk::from_image(disk.crash(seed));
-            let file = after.open("d/f").unwrap();
-            let mut bytes = vec![9; 2048];
-            let length = file.read_at(&mut bytes, 0).unwrap();
-            for sector in bytes[..length].chunks(512) {
-                assert!(sector.iter().all(|byte| *byte == sector[0]), "a sector is torn");
-            }
-            assert!(bytes[..1024].iter().all(|byte| [1, 2].contains(byte)));
-            seen.insert((length, bytes[0], bytes[512]));
-        }
-        assert!(seen.len() > 5, "crashes differ: {seen:?}");
-    }
-
-    #[test]
-    fn a_name_survives_only_after_its_directory_was_synced() {
-        let disk = disk_with_directory();
-        disk.create("d/f").unwrap();
-        let lost = (0..50).filter(|seed| SimulatedDisk::from_image(disk.crash(*seed)).open("d/f").is_err()).count();
-        assert!(lost > 0 && lost < 50);
-        disk.sync_directory("d").unwrap();
-        assert!((0..50).all(|seed| SimulatedDisk::from_image(disk.crash(seed)).open("d/f").is_ok()));
-    }
-
-    #[test]
-    fn a_directory_survives_only_after_its_parent_was_synced() {
-        let disk = SimulatedDisk::new();
-        disk.create_directory("d").unwrap();
-        disk.create("d/f").unwrap().sync().unwrap();
-        disk.sync_directory("d").unwrap();
-        let lost = (0..50).filter(|seed| SimulatedDisk::from_image(disk.crash(*seed)).open("d/f").is_err()).count();
-        assert!(lost > 0 && lost < 50);
-        disk.sync_directory("").unwrap();
-        assert!((0..50).all(|seed| SimulatedDisk::from_image(disk.crash(seed)).open("d/f").is_ok()));
-    }
-
-    #[test]
-    fn what_a_failed_sync_lost_is_read_until_the_power_fails_and_kept_when_written_again() {
-        let disk = disk_with_directory();
-        let file = disk.create("d/f").unwrap();
-        file.write_at(&[1; 512], 0).unwrap();
-        file.sync().unwrap();
-        disk.sync_directory("d").unwrap();
-        file.write_at(&[2; 512], 0).unwrap();
-        disk.fail_syncs(Some("f"));
-        assert!(file.sync().is_err());
-        disk.fail_syncs(None);
-        file.sync().unwrap();
-        let byte = |disk: &SimulatedDisk| {
-            let mut byte = [0];
-            disk.open("d/f").unwrap().read_at(&mut byte, 0).unwrap();
-            byte[0]
-        };
-        assert_eq!(byte(&disk), 2);
-        assert!((0..20).all(|seed| byte(&SimulatedDisk::from_image(disk.crash(seed))) == 1));
-        file.write_at(&[2; 512], 0).unwrap();
-        file.sync().unwrap();
-        assert!((0..20).all(|seed| byte(&SimulatedDisk::from_image(disk.crash(seed))) == 2));
-    }
-
-    #[test]
-    fn power_stays_off() {
-        let disk = disk_with_directory();
-        let file = disk.create("d/f").unwrap();
-        disk.fail_power_at(disk.calls() + 1);
-        file.write_at(b"a", 0).unwrap();
-        assert!(file.write_at(b"b", 0).is_err());
-        assert!(file.read_at(&mut [0], 0).is_err());
-        assert!(disk.open("d/f").is_err());
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use store::{ChunkRef, StoreError, chunk::Ride};
 use super::{
     file::{Extent, Hold},
     format::{Place, header, put_blocks, stored_bytes},
-    table::{Extents, TARGET_BYTES},
+    table::{Extents, SMALL_TARGET_BYTES},
 };
 use crate::disk::is_no_room;
 
@@ -59,7 +59,7 @@ impl Extents {
     pub(crate) fn place_small(&self, data: Bytes, crc64: u64) -> Result<(ChunkRef, Hold), StoreError> {
         let length = u64::try_from(data.len()).unwrap_or(u64::MAX);
         let mut state = self.state();
-        let full = |extent: &Arc<Extent>| extent.end.load(Ordering::Relaxed) >= TARGET_BYTES;
+        let full = |extent: &Arc<Extent>| extent.end.load(Ordering::Relaxed) >= SMALL_TARGET_BYTES;
         let extent = match state.small.take().filter(|extent| !full(extent)) {
             Some(extent) => extent,
             None => self.create(&mut state)?,

@@ -16,7 +16,12 @@ use super::{
     format::{BLOCK_BYTES, Place, RIDE_BYTES, STORED_BLOCK_BYTES},
     table::Taken,
 };
-use crate::{disk::PAGE_BYTES, io_pool::Running, options::Durability, shared::Shared};
+use crate::{
+    disk::{PAGE_BYTES, is_exhausted, opened},
+    io_pool::Running,
+    options::Durability,
+    shared::Shared,
+};
 
 /// Blocks written at once.
 const WRITE_BYTES: usize = 16 * STORED_BLOCK_BYTES;
@@ -88,7 +93,8 @@ impl StreamWriter {
                 whole.freeze()
             }
         };
-        let placed = self.shared.extents.place_small(data.clone(), crc64);
+        let place = || self.shared.extents.place_small(data.clone(), crc64);
+        let placed = self.shared.patiently(place).await;
         let (chunk, hold) = placed.map_err(|error| self.shared.full_or(error))?;
         Ok((chunk, Some(data), hold))
     }
@@ -125,16 +131,14 @@ impl ChunkWriter for StreamWriter {
 
 impl Streamed {
     async fn begin(shared: &Arc<Shared>) -> Result<Self, StoreError> {
-        let extents = Arc::clone(&shared.extents);
         let sync = shared.options.durability == Durability::Sync;
-        let taking = shared.pool.run(move || {
-            let taken = extents.take()?;
-            let synced = if sync { extents.sync_directory() } else { Ok(()) };
-            Ok((taken, synced))
-        });
-        let (taken, synced): (Taken, io::Result<()>) = taking.wait().await?.map_err(|error| shared.full_or(error))?;
-        // After a failed sync nobody knows whether the extent's name will be there.
-        synced.map_err(|error| shared.poison(&StoreError::from(error)))?;
+        let mut taken = Self::take(shared, sync).await;
+        if let Err(StoreError::Exhausted(_)) = taken {
+            // Until the system has a handle for it; the disk is asked again on a thread that may wait for it.
+            shared.patiently(|| shared.extents.prepare()).await?;
+            taken = Self::take(shared, sync).await;
+        }
+        let taken = taken?;
         // Every chunk begins with a page, so that whole pages are written.
         let page = u64::try_from(PAGE_BYTES).unwrap_or(1);
         let start = taken.extent.end.load(Ordering::Relaxed).next_multiple_of(page);
@@ -151,6 +155,23 @@ impl Streamed {
             unsynced: 0,
             finished: false,
         })
+    }
+
+    /// An extent whose name is durable.
+    async fn take(shared: &Arc<Shared>, sync: bool) -> Result<Taken, StoreError> {
+        let extents = Arc::clone(&shared.extents);
+        let taking = shared.pool.run(move || {
+            let taken = extents.take()?;
+            let synced = if sync { extents.sync_directory() } else { Ok(()) };
+            Ok((taken, synced))
+        });
+        let (taken, synced): (Taken, io::Result<()>) = taking.wait().await?.map_err(|error| shared.full_or(error))?;
+        match synced {
+            Ok(()) => Ok(taken),
+            Err(error) if is_exhausted(&error) => Err(opened(error)),
+            // After a failed sync nobody knows whether the extent's name will be there.
+            Err(error) => Err(shared.poison(&StoreError::from(error))),
+        }
     }
 
     async fn append(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {

@@ -1,7 +1,7 @@
 //! The extents of a store: which exist, which take new chunks, which wait to be synced or deleted.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
@@ -14,10 +14,15 @@ use super::{
     format::{HEADER_BYTES, file_name, header, parse_name},
     small::Owed,
 };
-use crate::{disk::Disk, ids::Ids};
+use crate::{
+    disk::{Disk, opened},
+    ids::Ids,
+};
 
-/// An extent takes no new chunk once it is this long.
-pub(super) const TARGET_BYTES: u64 = 256 * 1024 * 1024;
+/// An extent takes no new chunk once it is this long, so that the reserve of a full disk has room for what is live in it.
+const TARGET_BYTES: u64 = 128 * 1024 * 1024;
+/// The one that small chunks share is shorter: when it is emptied, they take the room of the log too.
+pub(super) const SMALL_TARGET_BYTES: u64 = 64 * 1024 * 1024;
 /// Open files kept for reading.
 const OPEN_FILES: usize = 256;
 
@@ -31,8 +36,8 @@ pub(crate) struct Extents {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// All extents in the directory.
-    known: BTreeSet<u64>,
+    /// All extents in the directory, with the lengths of those that were looked at and are not open.
+    known: BTreeMap<u64, Option<u64>>,
     open: HashMap<u64, Arc<Extent>>,
     /// The one that small chunks share.
     pub(super) small: Option<Arc<Extent>>,
@@ -56,7 +61,7 @@ pub(super) struct State {
 impl Extents {
     pub(crate) fn open(disk: Arc<dyn Disk>, ids: Arc<Ids>) -> io::Result<Self> {
         disk.create_directory(DIRECTORY)?;
-        let known = disk.list(DIRECTORY)?.iter().filter_map(|name| parse_name(name)).collect();
+        let known = disk.list(DIRECTORY)?.iter().filter_map(|name| Some((parse_name(name)?, None))).collect();
         // A process that died may have left names that no sync has reached.
         let state = State { known, directory_dirty: true, ..State::default() };
         Ok(Self { disk, ids, state: Mutex::new(state), syncing: Mutex::default() })
@@ -74,31 +79,31 @@ impl Extents {
     /// The extent with this id, opened if need be; `None` when it was deleted.
     pub(crate) fn get(&self, id: u64) -> Result<Option<Arc<Extent>>, StoreError> {
         let mut state = self.state();
-        if !state.known.contains(&id) {
+        if !state.known.contains_key(&id) {
             return Ok(None);
         }
         if let Some(extent) = state.open.get(&id) {
             return Ok(Some(Arc::clone(extent)));
         }
         if state.open.len() >= OPEN_FILES {
-            state.open.retain(|_, extent| Arc::strong_count(extent) > 1);
+            state.close_idle();
         }
-        let file = self.disk.open(&file_name(id))?;
+        let file = self.disk.open(&file_name(id)).map_err(opened)?;
         let end = file.length()?;
         let extent = Arc::new(Extent::new(id, file, end));
         state.open.insert(id, Arc::clone(&extent));
         Ok(Some(extent))
     }
 
-    pub(super) fn create(&self, state: &mut State) -> io::Result<Arc<Extent>> {
+    pub(super) fn create(&self, state: &mut State) -> Result<Arc<Extent>, StoreError> {
         let id = self.ids.fresh();
-        let file = self.disk.create(&file_name(id))?;
+        let file = self.disk.create(&file_name(id)).map_err(opened)?;
         if let Err(error) = file.write_at(&header(id), 0) {
             let _removed = self.disk.remove(&file_name(id));
-            return Err(error);
+            return Err(error.into());
         }
         state.directory_dirty = true;
-        state.known.insert(id);
+        state.known.insert(id, None);
         let extent = Arc::new(Extent::new(id, file, HEADER_BYTES));
         state.open.insert(id, Arc::clone(&extent));
         Ok(extent)
@@ -112,7 +117,7 @@ impl Extents {
         let mut state = self.state();
         let file = self.disk.create(&file_name(id))?;
         state.directory_dirty = true;
-        state.known.insert(id);
+        state.known.insert(id, None);
         let extent = Arc::new(Extent::new(id, file, HEADER_BYTES));
         state.open.insert(id, Arc::clone(&extent));
         Ok(extent)
@@ -137,6 +142,17 @@ impl Extents {
         state.taken.insert(extent.id);
         drop(state);
         Ok(Taken { extents: Arc::clone(self), extent })
+    }
+
+    /// Makes an extent ready for the next writer, if there is none, and its name durable.
+    pub(crate) fn prepare(&self) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if state.idle.is_empty() {
+            let extent = self.create(&mut state)?;
+            state.idle.push(extent);
+        }
+        drop(state);
+        self.sync_directory().map_err(opened)
     }
 
     /// Remembers that a streamed chunk was not synced.
@@ -182,7 +198,51 @@ impl Extents {
 
     /// Ids of all extents.
     pub(crate) fn ids(&self) -> Vec<u64> {
-        self.state().known.iter().copied().collect()
+        self.state().known.keys().copied().collect()
+    }
+
+    /// Ids of all extents and their lengths, without opening any twice.
+    pub(crate) fn sizes(&self) -> Result<Vec<(u64, u64)>, StoreError> {
+        let mut sizes = Vec::new();
+        for id in self.ids() {
+            let known = {
+                let state = self.state();
+                let open = state.open.get(&id).map(|extent| extent.end.load(Ordering::Relaxed));
+                open.or_else(|| state.known.get(&id).copied().flatten())
+            };
+            let length = match known {
+                Some(length) => Some(length),
+                None => self.get(id)?.map(|extent| extent.end.load(Ordering::Relaxed)),
+            };
+            sizes.extend(length.map(|length| (id, length)));
+        }
+        Ok(sizes)
+    }
+
+    /// Closes files that nobody uses at the moment.
+    pub(crate) fn close_idle(&self) {
+        self.state().close_idle();
+    }
+
+    /// Extents that take new chunks, and where they end.
+    pub(crate) fn growing(&self) -> Vec<(u64, u64)> {
+        let state = self.state();
+        let growing = state.small.iter().chain(&state.idle);
+        growing.map(|extent| (extent.id, extent.end.load(Ordering::Relaxed))).collect()
+    }
+
+    /// Deletes extents, or at least forgets them until the next start: before anybody is served, when the log has brought
+    /// back chunks of extents that were emptied and deleted since. A reference names the first place of a chunk, and while
+    /// an extent is there, what is read is read there.
+    pub(crate) fn delete_unserved(&self, dead: impl Fn(u64) -> bool) {
+        let mut state = self.state();
+        let ids: Vec<u64> = state.known.keys().copied().filter(|id| dead(*id)).collect();
+        for id in ids {
+            if let Err(error) = self.disk.remove(&file_name(id)) {
+                tracing::warn!(extent = id, %error, "an extent without live chunks was not deleted");
+            }
+            state.forget(id);
+        }
     }
 
     /// These extents hold nothing live and never will: they are deleted once no view is as old as `sequence`.
@@ -212,9 +272,7 @@ impl Extents {
                     failed.get_or_insert(error);
                 }
                 _ => {
-                    state.known.remove(id);
-                    state.open.remove(id);
-                    state.dirty.retain(|extent| extent.id != *id);
+                    state.forget(*id);
                     deleted += 1;
                 }
             }
@@ -265,6 +323,18 @@ impl Drop for DeletionHold<'_> {
 }
 
 impl State {
+    fn close_idle(&mut self) {
+        for (id, extent) in self.open.extract_if(|_, extent| Arc::strong_count(extent) == 1) {
+            self.known.insert(id, Some(extent.end.load(Ordering::Relaxed)));
+        }
+    }
+
+    fn forget(&mut self, id: u64) {
+        self.known.remove(&id);
+        self.open.remove(&id);
+        self.dirty.retain(|extent| extent.id != id);
+    }
+
     fn is_quiet(&self, id: u64) -> bool {
         !self.taken.contains(&id)
             && self.small.as_ref().is_none_or(|small| small.id != id)

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    disk::{Disk, DiskFile},
+    disk::{Disk, DiskFile, is_exhausted, is_no_room},
     options::Options,
 };
 
@@ -94,11 +94,17 @@ impl SegmentSource {
             drop(state);
             return create(&*self.shared.disk, number, size);
         }
+        let mut fresh = false;
         loop {
             match state.ready.take() {
                 Some(Ok(small)) if small.size < frame_bytes => {
                     state.wanted_bytes = frame_bytes;
                     self.shared.disk.remove(&file_name(small.number))?;
+                    self.shared.changed.notify_all();
+                }
+                // What was wrong when it was made ahead may be over.
+                Some(Err(error)) if !fresh && is_worth_waiting(&error) => {
+                    fresh = true;
                     self.shared.changed.notify_all();
                 }
                 Some(ready) => {
@@ -121,7 +127,8 @@ impl SegmentSource {
         self.shared.disk.remove(&file_name(number))
     }
 
-    /// Removes the used segments that were kept: whoever opens the log next would read them for nothing.
+    /// Removes the used segments that were kept: whoever opens the log next would read them for nothing, and while nobody
+    /// writes they only take space.
     pub(crate) fn remove_spares(&self) -> io::Result<()> {
         let spares = std::mem::take(&mut self.shared.state().spares);
         spares.into_iter().try_for_each(|(number, _)| self.shared.disk.remove(&file_name(number)))
@@ -168,10 +175,18 @@ impl Shared {
                 None => create(&*self.disk, number, size),
             };
             state = self.state();
+            if let (Err(_), Some(spare)) = (&made, spare) {
+                state.spares.push(spare); // still under its old name
+            }
             state.ready = Some(made);
             self.changed.notify_all();
         }
     }
+}
+
+/// True when nothing but room or a handle is missing, so that it is right to try again.
+pub(super) fn is_worth_waiting(error: &io::Error) -> bool {
+    is_no_room(error) || is_exhausted(error)
 }
 
 fn create(disk: &dyn Disk, number: u64, size: u64) -> io::Result<Segment> {
@@ -188,10 +203,13 @@ fn create(disk: &dyn Disk, number: u64, size: u64) -> io::Result<Segment> {
 
 /// What the file holds needs no clearing: its frames name another segment.
 fn reuse(disk: &dyn Disk, used: u64, number: u64, size: u64) -> io::Result<Segment> {
-    let name = file_name(number);
-    disk.rename(&file_name(used), &name)?;
-    let file = disk.open(&name)?;
-    disk.sync_directory(DIRECTORY)?;
+    // Opened first: what cannot be opened keeps its name.
+    let file = disk.open(&file_name(used))?;
+    disk.rename(&file_name(used), &file_name(number))?;
+    if let Err(error) = disk.sync_directory(DIRECTORY) {
+        disk.rename(&file_name(number), &file_name(used))?;
+        return Err(error);
+    }
     Ok(Segment { number, file, size })
 }
 

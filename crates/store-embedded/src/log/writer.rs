@@ -5,12 +5,10 @@ use std::{io, time::Duration};
 use store::{StoreError, engine::Sequence};
 use types::Timestamp;
 
-use crate::disk::is_no_room;
-
 use super::{
     frame::{FrameHeader, HEADER_BYTES, SECTOR_BYTES, frame_bytes},
     record::Record,
-    segment::{Segment, SegmentSource},
+    segment::{Segment, SegmentSource, is_worth_waiting},
 };
 
 /// What goes into one frame.
@@ -50,22 +48,22 @@ struct Open {
 /// Why a frame was not written.
 #[derive(Debug)]
 pub(crate) enum WriteError {
-    /// There is no room: the frame has no place yet, and can be written to the same one again.
-    NoRoom(io::Error),
+    /// There is no room, or no file can be opened: the frame has no place yet, and can be written to the same one again.
+    Wait(io::Error),
     /// The device failed: nobody knows what was written.
     Failed(io::Error),
 }
 
 impl WriteError {
-    /// Only a full disk is worth waiting for.
-    fn of(error: io::Error) -> Self {
-        if is_no_room(&error) { Self::NoRoom(error) } else { Self::Failed(error) }
+    /// Only room, and a handle to open a file with, are worth waiting for.
+    pub(crate) fn of(error: io::Error) -> Self {
+        if is_worth_waiting(&error) { Self::Wait(error) } else { Self::Failed(error) }
     }
 
     /// The same, when the store says it.
     pub(crate) fn of_store(error: StoreError) -> Self {
         match error {
-            StoreError::Io(error) => Self::of(io::Error::new(error.kind(), error)),
+            StoreError::Io(error) | StoreError::Exhausted(error) => Self::of(io::Error::new(error.kind(), error)),
             other => Self::Failed(io::Error::other(other)),
         }
     }
@@ -110,7 +108,7 @@ impl LogWriter {
         let payload_crc64 = crc_fast::crc64_nvme(payload);
         let total = frame_bytes(payload_bytes);
         let position = self.make_room(total)?;
-        let Some(open) = &mut self.current else { return Err(WriteError::NoRoom(io::Error::other("no segment"))) };
+        let Some(open) = &mut self.current else { return Err(WriteError::Wait(io::Error::other("no segment"))) };
 
         let last_sequence = group.commits.last().map_or(self.last_sequence, |(sequence, _)| sequence.0);
         let header = FrameHeader {
@@ -165,7 +163,7 @@ impl LogWriter {
     pub(crate) fn mark(&mut self, time: Timestamp, id_limit: u64) -> io::Result<()> {
         match self.write(&Group { commits: &[], time, id_limit }) {
             Ok(()) => self.sync(),
-            Err(WriteError::NoRoom(error) | WriteError::Failed(error)) => Err(error),
+            Err(WriteError::Wait(error) | WriteError::Failed(error)) => Err(error),
         }
     }
 

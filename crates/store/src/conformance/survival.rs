@@ -118,7 +118,7 @@ pub async fn a_sweep_goes_on_after_a_reopen(mut subject: Box<dyn Subject>) {
     commit(&store, |txn| async move { content::release(&txn, owner, Holdings::Manifest { manifest, next: 0 }).await })
         .await;
     drop(store);
-    for _ in 0..3 {
+    for _ in 0..2 {
         let store = subject.store();
         assert!(sweep::step(&store).await.unwrap().more);
         drop(store);
