@@ -84,7 +84,7 @@ fn shown(keys: &[AccountKey]) -> String {
 fn apply(place: &Place, create: bool, change: &Change) -> Result<String> {
     let data_dir = config::data_dir(place.data_dir.clone(), place.config.as_deref())?;
     if create && !data_dir.join("VERSION").is_file() {
-        engine::open(&data_dir, Durability::Sync)?.close()?;
+        engine::open(&data_dir, Durability::Sync, None)?.close()?;
     }
     match engine::open_existing(&data_dir) {
         Ok(engine) => directly(Arc::new(engine), change),
