@@ -150,6 +150,11 @@ const TABLE: &[Row] = &[
 pub(crate) struct AzuriteFlags(Vec<(&'static str, String)>);
 
 impl AzuriteFlags {
+    /// True when one of them says on which port something is served.
+    pub(crate) fn choose_ports(&self) -> bool {
+        self.0.iter().any(|(name, _)| name.ends_with("Port"))
+    }
+
     /// Makes the settings that they mean. Returns what there is to say.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     accounts::Account,
+    failure::misconfigured,
     files,
     origins::Origins,
     settings::{CopySources, Durability, LogFormat, LogLevel, RequestLog, Settings},
@@ -36,6 +37,8 @@ pub(crate) struct Config {
     pub(crate) ports: Ports,
     pub(crate) ports_file: Option<PathBuf>,
     pub(crate) admin: (IpAddr, u16),
+    /// Nobody chose the admin port.
+    pub(crate) admin_port_is_default: bool,
     pub(crate) durability: Durability,
     /// Those of the configuration; the stored ones join them.
     pub(crate) accounts: Vec<Account>,
@@ -84,7 +87,7 @@ impl Config {
         let origins = origins.and_file(file);
         let azurite_accounts = azurite_accounts.filter(|_| flags.account.is_empty());
         let settings = match file {
-            Some(path) => flags.or(read(path)?),
+            Some(path) => flags.or(read(path, &origins.name("config"))?),
             None => flags,
         };
         let mut accounts = accounts(&settings.account, azurite_accounts, &origins)?;
@@ -135,6 +138,7 @@ impl Config {
                 settings.admin_listen.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
                 settings.admin_port.unwrap_or(10009),
             ),
+            admin_port_is_default: settings.admin_port.is_none(),
             durability: settings.durability.unwrap_or_default(),
             accounts,
             public_access: settings.public_access.unwrap_or(true),
@@ -172,16 +176,17 @@ fn domain(name: &str, origins: &Origins) -> Result<String> {
 
 /// The data directory of the commands that work on one.
 pub(crate) fn data_dir(flag: Option<PathBuf>, file: Option<&Path>) -> Result<PathBuf> {
-    let from_file = || file.map(read).transpose().map(|settings| settings.and_then(|settings| settings.data_dir));
+    let from_file = || file.map(|file| read(file, "--config")).transpose();
     let found = match flag {
         Some(path) => Some(path),
-        None => from_file()?,
+        None => from_file().map_err(misconfigured)?.and_then(|settings| settings.data_dir),
     };
     Ok(found.unwrap_or_else(|| PathBuf::from(DATA_DIR)))
 }
 
-fn read(path: &Path) -> Result<Settings> {
-    let text = files::read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
+fn read(path: &Path, named_by: &str) -> Result<Settings> {
+    let text =
+        files::read_text(path).with_context(|| format!("cannot read {}, named by {named_by}", path.display()))?;
     // The parser draws the place over several lines; one is enough.
     toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();

@@ -88,7 +88,12 @@ fn configured(arguments: ServeArgs, mut origins: Origins) -> Result<Config> {
         Err(VarError::NotUnicode(_)) => bail!("AZURITE_ACCOUNTS is not text"),
         set => set.ok(),
     };
-    Config::resolve(settings, file.as_deref(), accounts.as_deref(), origins)
+    let mut config = Config::resolve(settings, file.as_deref(), accounts.as_deref(), origins)?;
+    if flags.choose_ports() && config.admin_port_is_default {
+        // A script that starts several Azurites side by side gives each its ports, and knows no admin port.
+        config.admin.1 = 0;
+    }
+    Ok(config)
 }
 
 async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<Tls>>) -> Result<()> {

@@ -59,6 +59,18 @@ fn a_command_line_of_azurite_needs_only_another_name() {
 }
 
 #[test]
+fn several_run_side_by_side_with_ports_of_their_own() {
+    let start = |ports: &[&str]| {
+        let mut command = lazuli(&[&["--inMemoryPersistence"][..], ports].concat());
+        Server::of(command.env_remove("LAZULI_ADMIN_PORT"))
+    };
+    let ports = ["--blobPort", "0", "--queuePort", "0", "--tablePort", "0"];
+    let (one, other) = (start(&ports), start(&ports));
+    assert_ne!(one.endpoint("admin"), other.endpoint("admin"), "nobody said which admin port");
+    assert_eq!((one.terminate(), other.terminate()), (0, 0));
+}
+
+#[test]
 fn in_memory_persistence_keeps_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = lazuli(&["--inMemoryPersistence", "--extentMemoryLimit", "100", "-s"]);

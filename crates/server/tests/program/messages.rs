@@ -39,6 +39,8 @@ fn what_cannot_start_says_so_in_one_line() {
         (&["serve", "--config", other], 2, &["cannot read", other]),
         (&["serve", "--config", text(&no_workers)], 2, &["workers.toml, workers: 0 "]),
         (&["serve", "--config", text(&no_key)], 2, &["key.toml, account: ", "mine", "Base64"]),
+        (&["check", "--config", config], 2, &["line 2", "blob-prot"]),
+        (&["check", "--config", other], 2, &["cannot read", "--config"]),
         (&["check", "--data-dir", other], 1, &["not a data directory", "does not exist"]),
         (&["check", "--data-dir", text(directory.path())], 1, &["not a data directory"]),
         (&["restore", "--data-dir", other, "--from", data], 1, &["in use", data]),
@@ -89,7 +91,7 @@ fn a_bad_value_of_the_environment_is_blamed_on_its_variable() {
         ("LAZULI_DOMAIN", "a/b", "LAZULI_DOMAIN: \"a/b\""),
         ("LAZULI_ACCOUNT", "mine=secret!", "LAZULI_ACCOUNT: a key of the account mine is not Base64"),
         ("LAZULI_TLS_CERT", "x", "LAZULI_TLS_CERT needs --tls-key"),
-        ("LAZULI_CONFIG", "no such file", "cannot read no such file"),
+        ("LAZULI_CONFIG", "no such file", "cannot read no such file, named by LAZULI_CONFIG"),
         ("AZURITE_ACCOUNTS", "mine:secret!", "AZURITE_ACCOUNTS: a key of the account mine is not Base64"),
     ];
     for (variable, value, words) in table {
