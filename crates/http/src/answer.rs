@@ -179,10 +179,11 @@ impl Whole {
         };
         let host = headers::text(&headers, &header::HOST)?.unwrap_or_default();
         let target = Target::at(raw, host, front.service.name(), front.host.domains());
-        if target.is_err() && is_from_a_person(&method, &raw, &headers) {
-            if let Some(page) = front.host.front_page(front.service.name()) {
-                return Ok(Parsed::FrontPage(page));
-            }
+        if target.is_err()
+            && is_from_a_person(&method, &raw, &headers)
+            && let Some(page) = front.host.front_page(front.service.name())
+        {
+            return Ok(Parsed::FrontPage(page));
         }
         let target = target?;
         let version = request::version(&headers)?;

@@ -3,8 +3,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::disallowed_methods,
     reason = "a test, with files of its own"
 )]
