@@ -8,11 +8,16 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 
-use crate::{azurite, cli::Cli, environment, failure::misconfigured, origins::Origins};
+use crate::{
+    azurite,
+    cli::{Cli, Command as Wanted},
+    environment,
+    failure::misconfigured,
+    origins::Origins,
+};
 
 /// Reads the command line of this process. Help, the version and wrong usage end it here.
 pub(crate) fn read() -> Result<(Cli, Origins)> {
-    environment::check(std::env::vars_os()).map_err(misconfigured)?;
     let arguments = azurite::completed(std::env::args_os());
     let mut command = Cli::command();
     let matches = match command.try_get_matches_from_mut(&arguments) {
@@ -29,6 +34,10 @@ pub(crate) fn read() -> Result<(Cli, Origins)> {
         None => Origins::default(),
     };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    // Help was there before, and a shell that starts asks for completions whatever is set.
+    if !matches!(cli.command, Wanted::Completions { .. }) {
+        environment::check(std::env::vars_os()).map_err(misconfigured)?;
+    }
     Ok((cli, origins))
 }
 

@@ -217,8 +217,8 @@ fn check_exposure(reachable: Option<&str>, accounts: &[Account], exposed: bool) 
     let public = accounts.iter().find(|account| account.is_public());
     if let (Some(account), Some(address), false) = (public, reachable, exposed) {
         bail!(
-            "refusing to serve the development account {} with {address}: its key is public; configure --account, or say \
-             --expose-development-account if you mean it",
+            "refusing to serve the development account {} with {address}: its key is public; give the account another \
+             one, or say --expose-development-account (LAZULI_EXPOSE_DEVELOPMENT_ACCOUNT=true) if you mean it",
             account.name.as_str()
         );
     }

@@ -111,6 +111,11 @@ fn a_variable_that_is_no_setting_is_refused() {
         assert_eq!((code, line.lines().count()), (2, 1), "{arguments:?}: {line}");
         assert!(line.contains("LAZULI_BLOB_PROT"), "{line}");
     }
+    // What the message sends its reader to is not refused itself.
+    for arguments in [&["serve", "--help"][..], &["--version"], &["completions", "bash"]] {
+        let output = lazuli(arguments).env("LAZULI_BLOB_PROT", "0").output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
 }
 
 #[test]
