@@ -4,7 +4,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use super::{
-    load::{self, Client},
+    client::Connection,
+    load::{self, Client, Request},
     peers::Peer,
     queue::{self, Messages},
     scene::{Who, median, settle},
@@ -18,6 +19,8 @@ use crate::{Arguments, report::Report};
 const GOAL: f64 = 0.95;
 const QUEUED: u64 = 1000;
 const ENTITIES: usize = 10_000;
+const OVERWRITERS: usize = 8;
+const OVERWRITTEN: usize = 60_000;
 
 struct Turns {
     /// This build, and the other one.
@@ -34,6 +37,7 @@ pub(crate) async fn run(arguments: &Arguments, other: &Path) -> anyhow::Result<R
     let (rounds, seconds) = if arguments.quick { (3, 1) } else { (7, 2) };
     let mut turns =
         Turns { pair: [ours, other], report: Report::default(), rounds, time: Duration::from_secs(seconds) };
+    overwrites(&mut turns, &directory.path().join("ours")).await?;
     blobs(&mut turns).await?;
     messages(&mut turns).await?;
     entities(&mut turns).await?;
@@ -42,6 +46,53 @@ pub(crate) async fn run(arguments: &Arguments, other: &Path) -> anyhow::Result<R
     turns.time = Duration::from_secs(1);
     turns.row("Put Blob 4 MiB, 64 clients", |_| Ok(Blobs::put(&signer, &large))).await?;
     Ok(turns.report)
+}
+
+/// Eight clients overwrite eight blobs over and over: how fast, and how large the data directory is by it. The first row,
+/// because it looks at the whole directory.
+async fn overwrites(turns: &mut Turns, data: &Path) -> anyhow::Result<()> {
+    let signer = Signer::new()?;
+    for peer in &turns.pair {
+        let head = signer.head("PUT", "/over", &[("restype", "container")], 0, &[]);
+        Request { head, body: vec![], wanted: 201 }.send(&mut Connection::open(peer.port).await?).await?;
+    }
+    let clients = |_| {
+        let kind = [("x-ms-blob-type", "BlockBlob")];
+        let head = |number| signer.head("PUT", &format!("/over/{number}"), &[], OVERWRITTEN, &kind);
+        let client = |number| Overwrites(Request { head: head(number), body: vec![0x5A; OVERWRITTEN], wanted: 201 });
+        Ok((0..OVERWRITERS).map(client).collect())
+    };
+    turns.row("Put Blob 60 KB over and over, 8 clients", clients).await?;
+    let megabytes = tree_bytes(data)? as f64 / f64::from(1 << 20);
+    turns.report.limit("  the data directory after it", "MiB", megabytes, 600.0);
+    Ok(())
+}
+
+/// A client that sends the same blob again and again.
+struct Overwrites(Request);
+
+impl Client for Overwrites {
+    fn port(peer: &Peer) -> u16 {
+        peer.port
+    }
+
+    async fn once(&mut self, connection: &mut Connection) -> anyhow::Result<u64> {
+        self.0.send(connection).await.map(|()| 1)
+    }
+}
+
+fn tree_bytes(path: &Path) -> std::io::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        // Files come and go while they are looked at.
+        bytes += match entry.metadata() {
+            Ok(found) if found.is_dir() => tree_bytes(&entry.path())?,
+            Ok(found) => found.len(),
+            Err(_) => 0,
+        };
+    }
+    Ok(bytes)
 }
 
 async fn blobs(turns: &mut Turns) -> anyhow::Result<()> {

@@ -4,15 +4,17 @@
 //! Its state is in rows, so a crash repeats at most one step; every step is harmless when repeated, also by another
 //! sweeper at the same time.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use types::{ContentId, UnitId};
 
 use crate::{
     content::{self, Holdings, SWEEP},
     content_map,
     error::StoreError,
-    key::KeyParser,
+    key::{KeyParser, KeyRange},
     manifest::Manifest,
-    read::{Direction, Read},
+    read::{Direction, Read, Snapshot},
     space::Space,
     transact::{Scope, Series, Store},
     txn::Txn,
@@ -32,6 +34,28 @@ const UNIT: UnitId = UnitId::new(0);
 
 const fn scope<'a>() -> Scope<'a> {
     Scope::unit(UNIT).reclaims()
+}
+
+/// Every so many steps the sweeper begins anew, because a content may go that is older than those before it.
+const ROUND: u64 = 64;
+
+/// Up to which content a sweeper has come. Only saves walking over the graves of those before: a new one finds the same.
+#[derive(Debug, Default)]
+pub(crate) struct SweptTo {
+    content: AtomicU64,
+    steps: AtomicU64,
+}
+
+impl SweptTo {
+    /// Where the next step begins.
+    fn next(&self) -> u64 {
+        let begin = self.steps.fetch_add(1, Ordering::Relaxed) % ROUND == 0;
+        if begin { 0 } else { self.content.load(Ordering::Relaxed) }
+    }
+
+    fn reached(&self, content: ContentId) {
+        self.content.store(content.number(), Ordering::Relaxed);
+    }
 }
 
 /// What a step did.
@@ -58,28 +82,22 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
     let mut progress = Progress::default();
     let snapshot = store.snapshot();
     let overdue = snapshot.scan(content::pin_deadlines(store.now()), Direction::Ascending).take(BATCH).await?;
-    let (mut single, mut compound) = (Vec::new(), Vec::new());
-    let mut scan = snapshot.scan(content::sweeps(), Direction::Ascending);
-    while single.len() < STEP
-        && compound.len() < BATCH
-        && let Some(row) = scan.next().await?
-    {
-        let mut parser = KeyParser::new(&row.key, Space::Store, SWEEP)?;
-        let gone = ContentId::new(parser.number()?);
-        if store.pins().is_held(gone) {
-            progress.held += 1; // it waits, and nothing behind it does
-            continue;
-        }
-        match Holdings::decode(&row.value)? {
-            holdings @ (Holdings::Nothing | Holdings::Chunk(_)) => single.push((gone, holdings)),
-            holdings => compound.push((gone, holdings)),
-        }
+    let mut from = store.swept().next();
+    let mut found = Found::from(store, &snapshot, from).await?;
+    if from > 0 && found.is_empty() {
+        from = 0;
+        found = Found::from(store, &snapshot, from).await?;
     }
-    drop(scan);
+    let Found { single, compound, held } = found;
+    progress.held = held;
     let sparse = snapshot.scan(content::sparse_chunks(), Direction::Ascending).take(REPACKED).await?;
     drop(snapshot);
-    progress.more =
-        overdue.len() == BATCH || single.len() == STEP || compound.len() == BATCH || sparse.len() == REPACKED;
+    // What is older than where it began was not looked at.
+    progress.more = from > 0
+        || overdue.len() == BATCH
+        || single.len() == STEP
+        || compound.len() == BATCH
+        || sparse.len() == REPACKED;
 
     let mut series = store.series();
     for row in overdue {
@@ -102,6 +120,47 @@ pub async fn step(store: &Store) -> Result<Progress, StoreError> {
         progress.repacked += usize::from(content_map::repack(store, owner, chunk).await?);
     }
     Ok(progress)
+}
+
+/// The sweeps of a step.
+#[derive(Default)]
+struct Found {
+    /// Contents of at most one chunk.
+    single: Vec<(ContentId, Holdings)>,
+    /// Others.
+    compound: Vec<(ContentId, Holdings)>,
+    held: usize,
+}
+
+impl Found {
+    /// The next ones from a content on.
+    async fn from(store: &Store, snapshot: &Snapshot, from: u64) -> Result<Self, StoreError> {
+        let mut found = Self::default();
+        let all = content::sweeps();
+        let range = KeyRange { start: all.start.max(content::sweep_key(ContentId::new(from))), end: all.end };
+        let mut scan = snapshot.scan(range, Direction::Ascending);
+        while found.single.len() < STEP
+            && found.compound.len() < BATCH
+            && let Some(row) = scan.next().await?
+        {
+            let mut parser = KeyParser::new(&row.key, Space::Store, SWEEP)?;
+            let gone = ContentId::new(parser.number()?);
+            if store.pins().is_held(gone) {
+                found.held += 1; // it waits, and nothing behind it does
+                continue;
+            }
+            store.swept().reached(gone);
+            match Holdings::decode(&row.value)? {
+                holdings @ (Holdings::Nothing | Holdings::Chunk(_)) => found.single.push((gone, holdings)),
+                holdings => found.compound.push((gone, holdings)),
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.single.is_empty() && self.compound.is_empty()
+    }
 }
 
 impl Progress {

@@ -14,6 +14,7 @@ use crate::{
     latch::Latches,
     limits,
     read::Snapshot,
+    sweep::SweptTo,
     txn::Txn,
 };
 
@@ -53,13 +54,14 @@ pub struct Store {
     engine: Arc<dyn Engine>,
     latches: Arc<Latches>,
     pins: Pins,
+    swept: Arc<SweptTo>,
 }
 
 impl Store {
     /// The contract on top of an engine.
     #[must_use]
     pub fn new(engine: Arc<dyn Engine>) -> Self {
-        Self { engine, latches: Arc::new(Latches::new()), pins: Pins::default() }
+        Self { engine, latches: Arc::new(Latches::new()), pins: Pins::default(), swept: Arc::default() }
     }
 
     /// A stable view of durable state.
@@ -160,6 +162,11 @@ impl Store {
     /// The chunk was freed, or its bytes cannot be reached.
     pub async fn open_chunk(&self, chunk: ChunkRef) -> Result<Box<dyn ChunkSource>, StoreError> {
         self.engine.open_chunk(chunk).await
+    }
+
+    /// Where the sweeper of this process goes on.
+    pub(crate) fn swept(&self) -> &SweptTo {
+        &self.swept
     }
 
     /// The contents that downloads of this process are reading.
