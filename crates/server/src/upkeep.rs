@@ -19,6 +19,10 @@ use crate::{engine::Opened, metrics::Metrics};
 const BUSY: Duration = Duration::from_millis(20);
 /// Until the sweeper looks again.
 const SWEEP_IDLE: Duration = Duration::from_secs(2);
+/// Until the sweeper of contents looks whether writers have left much to it, and how much that is: long before they are
+/// slowed down.
+const SWEEP_LOOK: Duration = Duration::from_millis(100);
+const MUCH_BYTES: u64 = 8 * 1024 * 1024;
 /// Until the collector looks whether it is urgent, and how many such looks it takes until it looks anyway.
 const COLLECT_LOOK: Duration = Duration::from_secs(1);
 const COLLECT_LOOKS: u32 = 30;
@@ -33,7 +37,7 @@ const FAILED: Duration = Duration::from_mins(1);
 
 /// Does all of it until shutdown.
 pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdown) {
-    let sweep = sweep(&opened.store, &metrics, shutdown.clone());
+    let sweep = sweep(&opened, &metrics, shutdown.clone());
     match &opened.embedded {
         None => sweep.await,
         Some(engine) => {
@@ -46,7 +50,8 @@ pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdow
 
 /// The sweepers: deleted containers, cleared and deleted queues, expired messages, deleted tables, and the contents that
 /// nothing points to any more. Each goes its own way: one that fails holds up no other.
-async fn sweep(store: &Store, metrics: &Metrics, shutdown: Shutdown) {
+async fn sweep(opened: &Opened, metrics: &Metrics, shutdown: Shutdown) {
+    let store = &opened.store;
     let expired = &tokio::sync::Mutex::new(queue::expiry::Cursor::default());
     let containers = again("containers", shutdown.clone(), || async { Ok(blob::sweep::step(store).await?) });
     let queues = again("queues", shutdown.clone(), || async { Ok(queue::sweep::step(store).await?) });
@@ -54,12 +59,32 @@ async fn sweep(store: &Store, metrics: &Metrics, shutdown: Shutdown) {
         Ok(queue::expiry::step(store, &mut *expired.lock().await).await?)
     });
     let tables = again("tables", shutdown.clone(), || async { Ok(table::sweep::step(store).await?) });
-    let contents = again("contents", shutdown, || async {
-        let progress = sweep::step(store).await?;
-        metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
-        Ok(progress.more)
-    });
+    let contents = contents(opened, metrics, shutdown);
     tokio::join!(containers, queues, messages, tables, contents);
+}
+
+/// The sweeper of contents. Where one was, others follow: while it finds any it stays awake, and it wakes up when writers
+/// have left much.
+async fn contents(opened: &Opened, metrics: &Metrics, mut shutdown: Shutdown) {
+    let much = || opened.embedded.as_ref().is_some_and(|engine| engine.unswept_bytes() >= MUCH_BYTES);
+    let (mut pause, mut waited) = (SWEEP_LOOK, Duration::ZERO);
+    while !shutdown.pause(pause.min(SWEEP_LOOK)).await {
+        waited += pause.min(SWEEP_LOOK);
+        if waited < pause && !(pause == SWEEP_IDLE && much()) {
+            continue;
+        }
+        waited = Duration::ZERO;
+        pause = match sweep::step(&opened.store).await {
+            Ok(progress) => {
+                metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
+                if progress.more || progress.finished > 0 { BUSY } else { SWEEP_IDLE }
+            }
+            Err(error) => {
+                tracing::warn!(sweeper = "contents", %error, "a sweeper failed");
+                FAILED
+            }
+        };
+    }
 }
 
 /// Does a step of a sweeper over and over, soon while there is more to do.

@@ -153,6 +153,12 @@ impl EmbeddedEngine {
         }
     }
 
+    /// Bytes that writers left to the sweeper.
+    #[must_use]
+    pub fn unswept_bytes(&self) -> u64 {
+        self.shared.pacer.unswept_bytes()
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
