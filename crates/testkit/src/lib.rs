@@ -4,10 +4,13 @@
 //! decides anything; a request takes the whole way from its text to the bytes of its answer.
 
 mod answer;
+pub mod client;
 pub mod linearizability;
 mod nowhere;
+pub mod random;
 mod rest_service;
 mod shared_key;
+pub mod workload;
 
 pub use answer::Answer;
 pub use nowhere::Nowhere;

@@ -12,6 +12,7 @@ use super::{
         partition::{self, Change, IfMatch, Partition, Refusal},
     },
 };
+use crate::random::Random;
 
 const SECOND: u64 = 1_000_000;
 
@@ -389,18 +390,6 @@ fn appends_and_pages() {
     );
 }
 
-/// Numbers that look random and are the same each time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
-
 /// A history of so many clients in which every call takes effect at an instant between its ends. `ask` makes a call from what the
 /// client saw last; `serve` does it.
 fn simulated<S: Default, O: Clone + Debug, A: Clone + Debug>(
@@ -410,7 +399,7 @@ fn simulated<S: Default, O: Clone + Debug, A: Clone + Debug>(
     ask: impl Fn(&mut Random, u64, Option<&A>) -> O,
     mut serve: impl FnMut(&mut S, &O, u64) -> A,
 ) -> History<O, A> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     // When each client's call begins, takes effect and ends; the call itself; what it saw last.
     let mut open: Vec<(u64, u64, u64, O, Option<A>)> = Vec::new();
     for client in 0..clients {
