@@ -378,6 +378,16 @@ fn appends_and_pages() {
             ("a range", vec![call(0, 9, write(1, 2, 7), P::Written), read(10, 20, &[0, 7, 7, 0])], None),
             ("half of a range", vec![call(0, 30, write(1, 2, 7), P::Written), read(10, 20, &[0, 7, 0, 0])], Some(1)),
             (
+                // A clear that would change nothing at first takes effect behind a write that is open with it.
+                "a clear of what is clear, behind a write",
+                vec![
+                    call(0, 30, write(1, 2, 7), P::Written),
+                    call(1, 31, write(2, 2, 0), P::Written),
+                    read(10, 20, &[0, 7, 0, 0]),
+                ],
+                None,
+            ),
+            (
                 "two that overlap, mixed",
                 vec![
                     call(0, 9, write(0, 3, 1), P::Written),

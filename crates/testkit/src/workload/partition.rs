@@ -224,9 +224,9 @@ fn transaction(text: &str) -> Option<model::Answer> {
         if !(200..300).contains(&status(part)?) {
             return None;
         }
-        let etag =
-            part.lines().find_map(|line| line.to_ascii_lowercase().starts_with("etag:").then(|| line.get(5..)))?;
-        tags.push(etag.map(|etag| number_of(etag.trim())));
+        // A delete leaves nothing that could have one.
+        let line = part.lines().find(|line| line.to_ascii_lowercase().starts_with("etag:"));
+        tags.push(line.and_then(|line| line.get(5..)).map(|etag| number_of(etag.trim())));
     }
     Some(model::Answer::Written(tags))
 }
