@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The service version of requests that name none.
-const VERSION: &str = "2021-12-02";
+pub(crate) const VERSION: &str = "2021-12-02";
 
 /// What a service is made of.
 pub struct Parts {
