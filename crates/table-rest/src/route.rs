@@ -114,7 +114,7 @@ async fn run(
     verb: Verb,
     resource: Resource,
 ) -> Result<Response, ServiceError> {
-    let caller = caller::authenticate(&service.accounts, Service::Table, request, service.store.now())?;
+    let caller = caller::authenticate(&service.accounts, Service::Table, request)?;
     let scene = Scene::new(&caller, request);
     match (operation, &resource) {
         (Operation::GetTableAcl, Resource::Entities(name)) => return acl::get(service, &scene, name).await,
@@ -126,7 +126,7 @@ async fn run(
             return service_properties::set(&service.store, Service::Table, &caller, request).await;
         }
         (Operation::GetTableServiceStats, _) => {
-            return service_properties::stats(&service.store, Service::Table, &caller, service.store.now()).await;
+            return service_properties::stats(&service.store, Service::Table, &caller, request).await;
         }
         (Operation::Batch, _) => return batch::answer(service, &scene, request).await,
         _ => {}

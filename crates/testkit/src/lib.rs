@@ -6,9 +6,11 @@
 mod answer;
 mod nowhere;
 mod rest_service;
+mod sas;
 mod shared_key;
 
 pub use answer::Answer;
 pub use nowhere::Nowhere;
 pub use rest_service::{Parts, RestService};
+pub use sas::account_sas;
 pub use shared_key::{ACCOUNT, KEY, authorization};
