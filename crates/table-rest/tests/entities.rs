@@ -30,7 +30,7 @@ async fn read(tables: &RestService, target: &str) -> Answer {
 
 fn message(answer: &Answer) -> String {
     let document: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
-    document["odata.error"]["message"]["value"].as_str().unwrap().to_owned()
+    document.pointer("/odata.error/message/value").unwrap().as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
