@@ -111,6 +111,14 @@ async fn the_schema_has_tables_and_the_three_properties_of_entities() {
 }
 
 #[tokio::test]
+async fn a_request_without_a_version_is_answered_with_that_of_the_first_clients() {
+    let tables = with_table().await;
+    let answer = tables.call("GET", "/Tables", &[("x-ms-version", "")], b"").await;
+    assert_eq!((answer.status, answer.header("x-ms-version")), (200, "2009-09-19"), "{answer:?}");
+    assert!(answer.header("content-type").starts_with("application/atom+xml"), "{answer:?}");
+}
+
+#[tokio::test]
 async fn a_write_to_the_secondary_location_is_not_allowed() {
     let tables = support::service().await;
     let target = format!("/{ACCOUNT}-secondary/Tables");
