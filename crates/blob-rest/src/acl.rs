@@ -80,5 +80,5 @@ pub(crate) async fn user_delegation_key(
     caller.known()?;
     let document = request.body.collect(delegation_key::BODY_MAX_BYTES).await?;
     let rows = service.store.snapshot();
-    delegation_key::answer(caller, &rows, Service::Blob, &document, service.store.now()).await
+    delegation_key::answer(caller, &rows, Service::Blob, &document, request.received_at).await
 }

@@ -220,7 +220,7 @@ pub(crate) async fn answer(service: &BlobService, mut request: Request) -> Outco
 
 /// Batches stand apart: their parts are run as other operations are.
 async fn run_batch(service: &BlobService, request: Request, scope: batch::Scope) -> Result<Response, ServiceError> {
-    caller::authenticate(&service.accounts, Service::Blob, &request, service.store.now())?;
+    caller::authenticate(&service.accounts, Service::Blob, &request)?;
     batch::submit(service, request, scope).await
 }
 
@@ -229,7 +229,7 @@ pub(crate) async fn run(
     mut request: Request,
     operation: Operation,
 ) -> Result<Response, ServiceError> {
-    let caller = caller::authenticate(&service.accounts, Service::Blob, &request, service.store.now())?;
+    let caller = caller::authenticate(&service.accounts, Service::Blob, &request)?;
     if let Some(feature) = operation.missing_feature() {
         return Err(unsupported::operation(request.target.query.get("comp").unwrap_or_default(), feature));
     }
@@ -245,9 +245,7 @@ pub(crate) async fn run(
         Operation::SetBlobServiceProperties => {
             Box::pin(service_properties::set(store, Service::Blob, caller, &mut request))
         }
-        Operation::GetBlobServiceStats => {
-            Box::pin(service_properties::stats(store, Service::Blob, caller, store.now()))
-        }
+        Operation::GetBlobServiceStats => Box::pin(service_properties::stats(store, Service::Blob, caller, &request)),
         // Any credential may ask for it.
         Operation::GetAccountInformation => {
             Box::pin(ready(caller.known().map(|()| service_properties::account_information())))

@@ -99,7 +99,7 @@ impl<'a> Named<'a> {
         (target, secure): (&Target, bool),
     ) -> Result<Authorized<SourceBlob<'r>>, ServiceError> {
         let now = service.store.now();
-        let reader = caller.source(&service.accounts, Service::Blob, request, target, secure, now);
+        let reader = caller.source(&service.accounts, Service::Blob, request, target, secure);
         let reader = reader.map_err(|error| unverified(error.status, &error.message))?;
         let refused = || ServiceError::invalid_header(COPY_SOURCE.as_str(), &self.shown());
         let mut target = target.clone();

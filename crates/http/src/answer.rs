@@ -186,9 +186,9 @@ impl Whole {
             return Ok(Parsed::FrontPage(page));
         }
         let target = target?;
-        let version = request::version(&headers)?;
+        let version = request::version(&headers, self.received_at)?;
         if target.secondary && !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            let message = "Write operations are not allowed at the secondary location.";
+            let message = "Write operations are not allowed.";
             return Err(ServiceError::new(ErrorCode::InsufficientAccountPermissions, message));
         }
         if body.declared_length().is_some_and(|length| length > limits::BODY_MAX_BYTES) {
@@ -215,7 +215,7 @@ pub(crate) struct Common {
 impl Common {
     fn of(request_id: RequestId, now: Timestamp, sent: &Headers) -> Self {
         let text = sent.get(headers::X_MS_VERSION).and_then(|version| version.as_bytes().try_into().ok());
-        let version = request::version(sent).ok().flatten();
+        let version = request::version(sent, now).ok().flatten();
         Self {
             request_id,
             now,
@@ -256,7 +256,11 @@ fn ready(outcome: Outcome, bare: bool, mut common: Common, mut watch: Watch) -> 
     common.now = watch.front.host.now();
     let Response { status, mut headers, mut body, error_format } = outcome.response;
     if let Kind::Error(error) = &body.0 {
-        headers.insert(headers::X_MS_ERROR_CODE, error.code.as_str());
+        if error.of_no_version {
+            common.version = None;
+        } else {
+            headers.insert(headers::X_MS_ERROR_CODE, error.code.as_str());
+        }
         let format = error_format.unwrap_or_else(|| watch.front.service.error_format());
         body = if bare || status == StatusCode::NOT_MODIFIED {
             ResponseBody::empty()
@@ -266,9 +270,8 @@ fn ready(outcome: Outcome, bare: bool, mut common: Common, mut watch: Watch) -> 
             ResponseBody::bytes(document)
         };
     }
-    let mut version = common.version.map(|(_, version)| version);
-    if let Some(own) = headers.get(headers::X_MS_VERSION).and_then(|own| own.to_str().ok()) {
-        version = ServiceVersion::parse(own);
+    let version = common.version.map(|(_, version)| version);
+    if headers.get(headers::X_MS_VERSION).is_some() {
         common.version = None;
     }
     if version.is_some_and(|version| !version.has(Switch::QuotedETags)) {

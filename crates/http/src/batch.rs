@@ -227,7 +227,7 @@ impl EmbeddedRequest {
     pub fn into_request(self, batch: &Request) -> Result<Request, ServiceError> {
         Ok(Request {
             target: batch.target.sibling(&self.target)?,
-            version: match request::version(&self.headers)? {
+            version: match request::version(&self.headers, batch.received_at)? {
                 Some(version) => Some(version),
                 None => batch.version,
             },

@@ -290,13 +290,18 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// The value of a header as text. Of a repeated header, the first.
+/// The headers that are conditions on an ETag: a condition that is dropped is a lost update, so an empty one is there.
+const NEVER_ABSENT: [&str; 4] = ["if-match", "if-none-match", "x-ms-source-if-match", "x-ms-source-if-none-match"];
+
+/// The value of a header as text. Of a repeated header, the first. One without a value counts as absent: some clients
+/// send every header that an operation could have. Those that are conditions on an ETag are never absent when sent.
 ///
 /// # Errors
 /// It holds something else than visible ASCII.
 pub fn text<'a>(headers: &'a Headers, name: &HeaderName) -> Result<Option<&'a str>, ServiceError> {
     match headers.get(name) {
         None => Ok(None),
+        Some(value) if value.as_bytes().is_empty() && !NEVER_ABSENT.contains(&name.as_str()) => Ok(None),
         Some(value) => value
             .to_str()
             .map(Some)
@@ -390,6 +395,22 @@ mod tests {
         let table = [("5", Some(5)), ("", None), ("+5", None), (" 5", None), ("18446744073709551616", None)];
         for (sent, expected) in table {
             assert_eq!(digits(sent.as_bytes()), expected, "{sent}");
+        }
+    }
+
+    #[test]
+    fn a_header_without_a_value_counts_as_absent_unless_it_is_a_condition_on_an_etag() {
+        for (name, absent) in [
+            ("x-ms-proposed-lease-id", true),
+            ("x-ms-version", true),
+            ("if-modified-since", true),
+            ("If-Match", false),
+            ("if-none-match", false),
+            ("x-ms-source-if-match", false),
+        ] {
+            let headers: Headers = [(name, "")].into_iter().collect();
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            assert_eq!(text(&headers, &name).unwrap().is_none(), absent, "{name}");
         }
     }
 }

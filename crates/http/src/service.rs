@@ -49,7 +49,7 @@ impl Outcome {
 
 /// What a listener takes from its surroundings: time, fresh ids, and somebody who writes down what happened.
 pub trait Host: Send + Sync + 'static {
-    /// Server time.
+    /// Wall time: what answers are dated with, and what the dates of credentials are measured by.
     fn now(&self) -> Timestamp;
 
     /// An id that no other request has.

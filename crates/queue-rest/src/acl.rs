@@ -43,5 +43,5 @@ pub(crate) async fn user_delegation_key(
     caller.known()?;
     let document = request.body.collect(delegation_key::BODY_MAX_BYTES).await?;
     let rows = service.store.snapshot();
-    delegation_key::answer(caller, &rows, Service::Queue, &document, service.store.now()).await
+    delegation_key::answer(caller, &rows, Service::Queue, &document, request.received_at).await
 }

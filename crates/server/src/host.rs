@@ -1,4 +1,4 @@
-//! What the listeners take from the program: server time, fresh ids, and the record of each request, which becomes a
+//! What the listeners take from the program: wall time, fresh ids, and the record of each request, which becomes a
 //! line of the log and a few numbers.
 //!
 //! Invariant: no signature and no key reaches the log. A record has no headers, and its target is shown redacted.
@@ -22,7 +22,7 @@ pub(crate) struct ServerHost {
 
 impl Host for ServerHost {
     fn now(&self) -> Timestamp {
-        self.store.now()
+        self.store.wall()
     }
 
     fn request_id(&self) -> RequestId {
