@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod compose;
 mod config;
+mod descriptors;
 mod engine;
 mod files;
 mod host;
