@@ -185,12 +185,14 @@ def test_handshakes_that_never_finish(tmp_path):
     server.remove()
 
 
-def without_windows(server, requests, path):
-    """A connection of HTTP/2 that asks for much and takes nothing."""
-    stream = connect(server.port)
+def taking_nothing(server, requests, path, window):
+    """A connection of HTTP/2 that asks for much and takes nothing, with a window or without."""
+    stream = connect(server.port, receive_buffer=4096)
     connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, validate_outbound_headers=False))
-    connection.local_settings[h2.settings.SettingCodes.INITIAL_WINDOW_SIZE] = 0
+    connection.local_settings[h2.settings.SettingCodes.INITIAL_WINDOW_SIZE] = window
     connection.initiate_connection()
+    if window:
+        connection.increment_flow_control_window(window)
     for _ in range(requests):
         number = connection.get_next_available_stream_id()
         headers = [(":method", "GET"), (":scheme", "http"), (":authority", f"127.0.0.1:{server.port}"),
@@ -201,11 +203,13 @@ def without_windows(server, requests, path):
     return stream
 
 
-def test_streams_without_a_window_hold_no_slots():
+@pytest.mark.parametrize(("connections", "streams", "window"), [(32, 128, 0), (1000, 3, 1 << 30)],
+                         ids=["without_a_window", "with_a_window"])
+def test_streams_that_nobody_reads_hold_no_slots(connections, streams, window):
     with running() as server:
         public_blob(server, 8)
         path = f"/{ACCOUNT}/public/blob"
-        greedy = [without_windows(server, 128, path) for _ in range(32)]
+        greedy = [taking_nothing(server, streams, path, window) for _ in range(connections)]
         served(server)
         assert metric(server, "lazuli_requests_in_flight{service=\"blob\"}") < 100
         for stream in greedy:

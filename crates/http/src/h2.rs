@@ -151,6 +151,7 @@ fn length(headers: &HeaderMap) -> Option<u64> {
 async fn send(mut stream: SendStream<Bytes>, mut ready: Ready, limits: &Limits) {
     let patience = limits.patience(ready.kept.known);
     let mut pace = Pace::new(limits, ready.kept.known);
+    let mut buffer = buffer_of(&ready);
     loop {
         // Who has no window for it gets nothing produced.
         let Some(room) = window(&mut stream, 1, patience, &mut pace).await else { break };
@@ -163,6 +164,7 @@ async fn send(mut stream: SendStream<Bytes>, mut ready: Ready, limits: &Limits) 
             }
             sleep_until(Instant::now() + outbox::AGAIN).await;
         }
+        ready.kept.add(std::mem::take(&mut buffer));
         let piece = poll_fn(|cx| match ready.poll_piece(cx) {
             Poll::Ready(piece) => Poll::Ready(Ok(piece)),
             Poll::Pending => stream.poll_reset(cx).map(Err),
@@ -198,6 +200,13 @@ async fn send(mut stream: SendStream<Bytes>, mut ready: Ready, limits: &Limits) 
         }
     }
     give_up(&mut stream, &ready);
+}
+
+/// What may stand in the buffers of a stream until its answer has left: a window is no sign that anybody reads. Strangers
+/// have it out of what they share.
+fn buffer_of(ready: &Ready) -> usize {
+    let length = ready.body.remaining().and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
+    if ready.kept.known { 0 } else { length.min(SEND_BUFFER_BYTES) }
 }
 
 /// How many bytes the client has a window for, at least one; zero when it is gone. `None` when it is too slow.
