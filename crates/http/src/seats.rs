@@ -49,7 +49,7 @@ struct Table {
 pub(crate) struct Seat {
     /// How many connections its address has.
     neighbours: Arc<AtomicUsize>,
-    /// When it was accepted, or when its last request ended; milliseconds.
+    /// When it was accepted, or when its last answer ended; milliseconds.
     since: AtomicU64,
     begun: Instant,
     working: AtomicU32,
@@ -226,9 +226,8 @@ impl Seat {
         self.working.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more).is_ok()
     }
 
-    /// It ended.
+    /// It ended. When that was is noted behind its answer.
     pub(crate) fn end_work(&self) {
-        self.touch();
         self.working.fetch_sub(1, Ordering::AcqRel);
     }
 

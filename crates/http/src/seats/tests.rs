@@ -1,3 +1,5 @@
+//! Who gives way to whom, over tasks that sit as connections do.
+
 use super::*;
 
 /// A task that never ends by itself and holds a seat, as a connection does.
