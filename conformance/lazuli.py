@@ -26,10 +26,10 @@ class Server:
     def __init__(self, *flags, **popen):
         """`popen` goes to subprocess.Popen: another `stderr`, or limits of the process."""
         self.flags = flags
-        self.popen = {"stderr": None, **popen}
+        self.popen = popen
         self.directory = tempfile.TemporaryDirectory(prefix="lazuli-")
         self.data = pathlib.Path(self.directory.name) / "data"
-        self.process = None
+        self.process, self.errors = None, None
         self.ports = {}
         self.admin_port = None
 
@@ -40,7 +40,7 @@ class Server:
              *([] if "--log-level" in self.flags else ["--log-level", "error"]),
              "--blob-port", "0", "--queue-port", "0", "--table-port", "0", "--file-port", "0",
              "--smb-port", "0", "--admin-port", "0", *self.flags],
-            stdout=subprocess.PIPE, text=True, **self.popen,
+            stdout=subprocess.PIPE, text=True, **{"stderr": self.errors, **self.popen},
         )
         for line in self.process.stdout:
             for service, port in re.findall(r"(\w+)Endpoint=https?://127\.0\.0\.1:(\d+)/", line):

@@ -9,7 +9,7 @@ use rest::{Commons, Host, Load, Record, RequestId, limits::Limits};
 use store::Store;
 use types::Timestamp;
 
-use crate::{admin::ADMIN, metrics::Metrics, randomness::RequestIds, settings::RequestLog};
+use crate::{admin::ADMIN, front_page, metrics::Metrics, randomness::RequestIds, settings::RequestLog};
 
 /// The host of every listener.
 pub(crate) struct ServerHost {
@@ -33,6 +33,10 @@ impl Host for ServerHost {
 
     fn domains(&self) -> &[String] {
         &self.domains
+    }
+
+    fn front_page(&self, service: &'static str) -> Option<String> {
+        Some(front_page::text(service))
     }
 
     fn load(&self, service: &'static str) -> Arc<Load> {

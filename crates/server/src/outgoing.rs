@@ -82,7 +82,7 @@ impl Client {
 
     async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, FetchError> {
         if self.sources == CopySources::None {
-            return Err(FetchError::Forbidden("this server copies from nowhere but itself".to_owned()));
+            return Err(forbidden(host, "--copy-sources none"));
         }
         let name = host.trim_matches(['[', ']']);
         let found = timeout(CONNECT, tokio::net::lookup_host((name, port))).await;
@@ -90,8 +90,8 @@ impl Client {
         if self.sources == CopySources::Public
             && let Some(internal) = found.iter().find(|address| !addresses::is_public(address.ip()))
         {
-            let address = internal.ip();
-            return Err(FetchError::Forbidden(format!("{host} is {address}, which is not a public address")));
+            let reason = format!("it is {}, which is not public; --copy-sources any allows it", internal.ip());
+            return Err(forbidden(host, &reason));
         }
         let connected = timeout(CONNECT, TcpStream::connect(&*found)).await;
         connected.map_err(late(host))?.map_err(failed(host))
@@ -142,6 +142,13 @@ impl Outgoing for Client {
     fn fetch(&self, request: Fetch) -> BoxFuture<'_, Result<Fetched, FetchError>> {
         Box::pin(self.request(request))
     }
+}
+
+/// Whoever runs the server reads in its log why a source was refused. Whoever asked for the copy does not: what a name
+/// means inside this network is not for everybody.
+fn forbidden(host: &str, reason: &str) -> FetchError {
+    tracing::warn!(host, reason, "a copy source was refused");
+    FetchError::Forbidden("the source is not allowed by this server".to_owned())
 }
 
 fn late(host: &str) -> impl Fn(tokio::time::error::Elapsed) -> FetchError {
