@@ -11,7 +11,7 @@ use std::{
 
 use http::{HeaderValue, StatusCode, header};
 use rest::{
-    BoxFuture, ErrorFormat, Request, Response, ResponseBody, ServiceError,
+    BoxFuture, ErrorFormat, Known, Request, Response, ResponseBody, ServiceError,
     batch::{self, EmbeddedResponse, Piece},
     headers,
 };
@@ -42,8 +42,9 @@ pub(crate) async fn submit(
     service: &BlobService,
     mut request: Request,
     scope: Scope,
+    known: Known,
 ) -> Result<Response, ServiceError> {
-    let parts = parse(&mut request, scope).await?;
+    let parts = parse(&mut request, scope, known).await?;
     let (request_id, now) = (request.request_id, service.store.now());
     let answers = parts.into_iter().map(|part| -> BoxFuture<'_, EmbeddedResponse> {
         Box::pin(async move {
@@ -59,13 +60,13 @@ pub(crate) async fn submit(
     Ok(Response::new(StatusCode::ACCEPTED).body(kind.map_err(|_| ServiceError::internal())?, body))
 }
 
-async fn parse(request: &mut Request, scope: Scope) -> Result<Vec<Part>, ServiceError> {
+async fn parse(request: &mut Request, scope: Scope, known: Known) -> Result<Vec<Part>, ServiceError> {
     if !request.version.is_none_or(|version| version.has(Switch::Batch)) {
         return Err(ServiceError::invalid_query("comp", "batch", "the version of the request has no batches"));
     }
     let kind = headers::required(&request.headers, &header::CONTENT_TYPE)?.to_owned();
     let limit = usize::try_from(limits::BLOB_BATCH_MAX_BYTES).unwrap_or(usize::MAX);
-    let body = request.body.collect(limit).await?;
+    let body = request.body.collect(known, limit).await?;
     let pieces = batch::parse(&kind, &body, limits::BLOB_BATCH_MAX)?;
     pieces.into_iter().map(|piece| part(piece, request, scope)).collect()
 }

@@ -69,7 +69,7 @@ pub(crate) async fn put_list(
     caller: &Caller,
     mut request: Request,
 ) -> Result<Response, ServiceError> {
-    let (body, found) = upload::document(&mut request, rest_limits::XML_MAX_BYTES).await?;
+    let (body, found) = upload::document(&mut request, caller.known()?, rest_limits::XML_MAX_BYTES).await?;
     let blocks = parse_list(&xml::parse(&body)?)?;
     drop(body);
     let sent = &request.headers;

@@ -220,8 +220,8 @@ pub(crate) async fn answer(service: &BlobService, mut request: Request) -> Outco
 
 /// Batches stand apart: their parts are run as other operations are.
 async fn run_batch(service: &BlobService, request: Request, scope: batch::Scope) -> Result<Response, ServiceError> {
-    caller::authenticate(&service.accounts, Service::Blob, &request)?;
-    batch::submit(service, request, scope).await
+    let caller = caller::authenticate(&service.accounts, Service::Blob, &request)?;
+    batch::submit(service, request, scope, caller.known()?).await
 }
 
 pub(crate) async fn run(
@@ -248,7 +248,7 @@ pub(crate) async fn run(
         Operation::GetBlobServiceStats => Box::pin(service_properties::stats(store, Service::Blob, caller, &request)),
         // Any credential may ask for it.
         Operation::GetAccountInformation => {
-            Box::pin(ready(caller.known().map(|()| service_properties::account_information())))
+            Box::pin(ready(caller.known().map(|_| service_properties::account_information())))
         }
         Operation::GetUserDelegationKey => Box::pin(acl::user_delegation_key(service, caller, &mut request)),
         Operation::GetContainerAcl => Box::pin(acl::get(service, caller, &request)),

@@ -40,7 +40,7 @@ pub(crate) async fn set(
     caller: &Caller,
     mut request: Request,
 ) -> Result<Response, ServiceError> {
-    let (body, _) = upload::document(&mut request, DOCUMENT_MAX_BYTES).await?;
+    let (body, _) = upload::document(&mut request, caller.known()?, DOCUMENT_MAX_BYTES).await?;
     let address = names::base(caller.unit(), &request)?;
     let latch = address.latch();
     let operation = &caller

@@ -239,6 +239,7 @@ impl EmbeddedRequest {
             received_at: batch.received_at,
             body: Body::from_bytes(self.body),
             secure: batch.secure,
+            slot: std::sync::Arc::clone(&batch.slot),
         })
     }
 }

@@ -18,7 +18,7 @@ use store::Read;
 use types::{ErrorCode, ServiceVersion, Timestamp, UnitId};
 
 use crate::{
-    Request, ServiceError, Target, dates, headers,
+    Known, Request, ServiceError, Target, dates, headers,
     version::{self, CredentialKind},
 };
 
@@ -70,12 +70,16 @@ impl Caller {
         })
     }
 
-    /// That there is a credential, whatever it allows.
+    /// The proof that there is a credential, whatever it allows. Bodies are collected for those who have it only.
     ///
     /// # Errors
     /// There is none.
-    pub fn known(&self) -> Result<(), ServiceError> {
-        if self.is_anonymous() { Err(no_credential(&self.challenge.value)) } else { Ok(()) }
+    pub fn known(&self) -> Result<Known, ServiceError> {
+        if self.is_anonymous() {
+            Err(no_credential(&self.challenge.value))
+        } else {
+            Ok(Known::by_credential(self.unit()))
+        }
     }
 
     /// The headers that the credential sets in the answer to a read.
@@ -195,6 +199,9 @@ pub fn authenticate(accounts: &Accounts, service: Service, request: &Request) ->
             None => (access::anonymous(accounts, &account, now), None),
         },
     };
+    if !grant.is_anonymous() && !request.slot.verified(Known::by_credential(account.unit)) {
+        return Err(ServiceError::overloaded());
+    }
     let version = version_of(request, version.flatten(), grant.is_anonymous())?;
     Ok(Caller { account, grant, version, challenge })
 }

@@ -162,6 +162,12 @@ impl ServiceError {
         }
     }
 
+    /// 503: the server has more to do than it can hold.
+    pub(crate) fn overloaded() -> Self {
+        Self::busy("The server is currently unable to receive requests. Please retry your request.")
+            .with_header(http::header::RETRY_AFTER, HeaderValue::from_static("1"))
+    }
+
     /// 503: another attempt may succeed.
     #[must_use]
     pub fn busy(message: &str) -> Self {
@@ -186,6 +192,7 @@ impl From<BodyError> for ServiceError {
             BodyError::CutOff | BodyError::Io(_) => {
                 Self::new(ErrorCode::InvalidInput, "The request body ended before its declared length.")
             }
+            BodyError::NoRoom(_) => Self::overloaded(),
             BodyError::Malformed(reason) => {
                 Self::new(ErrorCode::InvalidInput, "The request body is malformed.").with_detail("Reason", reason)
             }

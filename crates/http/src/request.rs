@@ -1,11 +1,11 @@
 //! One parsed request, before anybody knows who sent it or what it means.
 
-use std::{fmt, net::SocketAddr, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use http::{HeaderName, Method};
 use types::{ServiceVersion, Timestamp, limits::CLIENT_REQUEST_ID_MAX};
 
-use crate::{Body, Headers, ServiceError, Target, headers, version};
+use crate::{Body, Headers, ServiceError, Target, headers, slot::Slot, version};
 
 /// The id of a request, written as a GUID. Fresh for each request; the host draws it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,6 +71,8 @@ pub struct Request {
     pub body: Body,
     /// True on a connection with TLS.
     pub secure: bool,
+    /// Its place among the requests in work.
+    pub(crate) slot: Arc<Slot>,
 }
 
 impl Request {

@@ -48,7 +48,7 @@ pub async fn set(
     caller: &Caller,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
-    let body = request.body.collect(MAX_BYTES).await?;
+    let body = request.body.collect(caller.known()?, MAX_BYTES).await?;
     let change = read(&xml::parse(&body)?, service)?;
     let wanted = SetServiceProperties { account: caller.unit(), service, change };
     let operation = &caller.authorize(&store.snapshot(), wanted).await?;

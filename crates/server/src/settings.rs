@@ -109,7 +109,8 @@ settings! {
     request_log: Option<RequestLog>, "request-log", "LAZULI_REQUEST_LOG", "WHICH";
     /// Threads that answer requests [default: one a core, 2 to 8]
     workers: Option<u32>, "workers", "LAZULI_WORKERS", "COUNT";
-    /// Connections at once on each service; more are answered 503 and closed [default: 4096]
+    /// Connections at once, of all services together. Idle ones give way to new ones; when none is idle, more are answered
+    /// 503 and closed. Never more than the limit of open files leaves [default: 4096]
     max_connections: Option<u32>, "max-connections", "LAZULI_MAX_CONNECTIONS", "COUNT";
     /// Requests in work at once on each service; more are answered 503 ServerBusy [default: 4096]
     max_requests: Option<u32>, "max-requests", "LAZULI_MAX_REQUESTS", "COUNT";

@@ -21,7 +21,8 @@ pub(crate) async fn set(
     name: &TableName,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
-    let policies = signed_identifiers::parse(&request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?)?;
+    let body = request.body.collect(scene.caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
+    let policies = signed_identifiers::parse(&body)?;
     let request = SetTableAcl { address: scene.table(name), policies };
     let request = &scene.caller.authorize(&service.store.snapshot(), request).await?;
     service

@@ -154,9 +154,9 @@ async fn run(
         _ => {}
     }
     let body = match operation {
-        Operation::CreateTable => tables::body(request).await?,
+        Operation::CreateTable => tables::body(request, caller.known()?).await?,
         Operation::InsertEntity | Operation::UpdateEntity | Operation::MergeEntity => {
-            request.body.collect(entities::body_max()).await?
+            request.body.collect(caller.known()?, entities::body_max()).await?
         }
         _ => bytes::Bytes::new(),
     };
