@@ -43,7 +43,7 @@ pub mod version;
 pub mod xml;
 
 pub use body::{Body, BodyError};
-pub use caller::Caller;
+pub use caller::{Caller, CopySource};
 pub use error::ServiceError;
 pub use error_format::{ErrorFormat, ODataMetadata};
 pub use exchange::{Exchange, Exchanged};
@@ -55,4 +55,4 @@ pub use request::{Request, RequestId};
 pub use response::{Response, ResponseBody, StreamError};
 pub use serve::{Handshake, Io, Listener, Secured, Shutdown, serve};
 pub use service::{BoxFuture, Host, Outcome, Record, Service};
-pub use target::{RawTarget, Target};
+pub use target::{RawTarget, Target, account_of};

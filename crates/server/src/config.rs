@@ -7,6 +7,7 @@ use std::{
 
 use access::bearer::{BearerSettings, RoleTable};
 use anyhow::{Context as _, Result, bail};
+use types::names::AccountName;
 
 use crate::{
     accounts::Account,
@@ -40,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) log_level: LogLevel,
     pub(crate) request_log: RequestLog,
     pub(crate) copy_sources: CopySources,
+    /// Accounts of the public cloud that are not those of the same name here.
+    pub(crate) copy_sources_remote: Vec<String>,
     pub(crate) workers: usize,
     pub(crate) max_connections: usize,
     pub(crate) max_requests: usize,
@@ -121,11 +124,20 @@ impl Config {
             log_level: settings.log_level.unwrap_or_default(),
             request_log: settings.request_log.unwrap_or_default(),
             copy_sources: settings.copy_sources.unwrap_or_default(),
+            copy_sources_remote: settings.copy_sources_remote.into_iter().map(remote_account).collect::<Result<_>>()?,
             workers: count("workers", settings.workers, WORKERS_MAX)?.unwrap_or_else(default_workers),
             max_connections: count("max-connections", settings.max_connections, AT_ONCE_MAX)?.unwrap_or(4096),
             max_requests: count("max-requests", settings.max_requests, AT_ONCE_MAX)?.unwrap_or(4096),
             domains: settings.domain.iter().map(|name| domain(name)).collect::<Result<_>>()?,
         })
+    }
+}
+
+/// The name of an account of the public cloud.
+fn remote_account(name: String) -> Result<String> {
+    match AccountName::parse(&name) {
+        Ok(_) => Ok(name),
+        Err(error) => bail!("--copy-sources-remote {name}: {error}"),
     }
 }
 

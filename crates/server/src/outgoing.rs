@@ -2,7 +2,7 @@
 //!
 //! **Invariant.** A request goes to an address that was looked at, and to no other: the name is resolved once, each of
 //! its addresses must be allowed, and the connection is made to one of them. Otherwise a copy could be used to read what
-//! only this machine can reach.
+//! only this machine can reach. And who is refused is not told why: the answer must not say what an internal name is.
 
 mod addresses;
 
@@ -82,7 +82,8 @@ impl Client {
 
     async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, FetchError> {
         if self.sources == CopySources::None {
-            return Err(FetchError::Forbidden("this server copies from nowhere but itself".to_owned()));
+            tracing::info!(host, "a copy source was refused: --copy-sources is none");
+            return Err(not_allowed());
         }
         let name = host.trim_matches(['[', ']']);
         let found = timeout(CONNECT, tokio::net::lookup_host((name, port))).await;
@@ -91,7 +92,12 @@ impl Client {
             && let Some(internal) = found.iter().find(|address| !addresses::is_public(address.ip()))
         {
             let address = internal.ip();
-            return Err(FetchError::Forbidden(format!("{host} is {address}, which is not a public address")));
+            tracing::info!(
+                host,
+                %address,
+                "a copy source was refused: it is not at a public address; --copy-sources any would allow it"
+            );
+            return Err(not_allowed());
         }
         let connected = timeout(CONNECT, TcpStream::connect(&*found)).await;
         connected.map_err(late(host))?.map_err(failed(host))
@@ -142,6 +148,11 @@ impl Outgoing for Client {
     fn fetch(&self, request: Fetch) -> BoxFuture<'_, Result<Fetched, FetchError>> {
         Box::pin(self.request(request))
     }
+}
+
+/// All that the client is told; the log says more.
+fn not_allowed() -> FetchError {
+    FetchError::Forbidden("the source is not allowed".to_owned())
 }
 
 fn late(host: &str) -> impl Fn(tokio::time::error::Elapsed) -> FetchError {
@@ -209,5 +220,24 @@ impl Pieces for Body {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_refused_source_is_not_told_what_its_name_resolves_to() {
+        for (sources, url) in [
+            (CopySources::Public, "http://localhost:1/c/b"),
+            (CopySources::Public, "http://127.0.0.1:1/c/b"),
+            (CopySources::Public, "https://[::1]:1/c/b"),
+            (CopySources::None, "http://example.com/c/b"),
+        ] {
+            let fetch = Fetch { head: true, url: url.to_owned(), headers: Vec::new() };
+            let refused = Client::new(sources).request(fetch).await.err();
+            assert_eq!(refused, Some(FetchError::Forbidden("the source is not allowed".to_owned())), "{url}");
+        }
     }
 }
