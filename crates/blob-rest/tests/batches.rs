@@ -1,5 +1,7 @@
 //! Blob Batch: what is refused as a whole, and how.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+
 mod support;
 
 use support::{put, with_blob};

@@ -201,7 +201,7 @@ async fn a_name_that_is_always_served_is_local_as_a_copy_source() {
         listeners: vec!["127.0.0.1:10000".parse().unwrap()],
         remote: Vec::new(),
     };
-    let blobs = service_fetching(Arc::clone(&outgoing) as Arc<dyn Outgoing>, here).await;
+    let blobs = service_fetching(Arc::<Counted>::clone(&outgoing), here).await;
     prepare(&blobs).await;
     for source in [
         format!("https://{ACCOUNT}.blob.core.windows.net/box/b"),
@@ -222,7 +222,7 @@ async fn a_name_that_is_always_served_is_local_as_a_copy_source() {
 async fn an_account_that_is_remote_is_asked_in_the_cloud() {
     let outgoing = Arc::new(Counted::default());
     let here = Here { remote: vec![ACCOUNT.to_owned()], ..Here::default() };
-    let blobs = service_fetching(Arc::clone(&outgoing) as Arc<dyn Outgoing>, here).await;
+    let blobs = service_fetching(Arc::<Counted>::clone(&outgoing), here).await;
     prepare(&blobs).await;
     let answer = copy(&blobs, "/box/copy", &format!("https://{ACCOUNT}.blob.core.windows.net/box/b"), &[]).await;
     assert_eq!((answer.verdict(), outgoing.0.load(Ordering::Relaxed)), ((403, "CannotVerifyCopySource"), 1));
