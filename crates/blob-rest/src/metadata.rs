@@ -4,7 +4,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use blob::{ContentMd5, HttpHeaders};
 use http::{HeaderName, header};
 pub(crate) use rest::metadata::{from_headers, is_sent, to_headers};
-use rest::{Caller, Headers, Response, ServiceError, headers};
+use rest::{Caller, Headers, Response, ServiceError, checksum, headers};
 
 use crate::header_names::{
     BLOB_CACHE_CONTROL, BLOB_CONTENT_DISPOSITION, BLOB_CONTENT_ENCODING, BLOB_CONTENT_LANGUAGE, BLOB_CONTENT_MD5,
@@ -44,8 +44,10 @@ fn filled(sent: &Headers, name: &HeaderName) -> Result<Option<String>, ServiceEr
 /// Any Base64: it is the client's word, and only where the blob is the body it is compared.
 fn content_md5(sent: &Headers) -> Result<Option<ContentMd5>, ServiceError> {
     let Some(text) = headers::filled(sent, &BLOB_CONTENT_MD5)? else { return Ok(None) };
-    let wrong = |_| ServiceError::invalid_header(BLOB_CONTENT_MD5.as_str(), text);
-    Ok(Some(ContentMd5::from(BASE64_STANDARD.decode(text).map_err(wrong)?)))
+    match BASE64_STANDARD.decode(text) {
+        Ok(bytes) => Ok(Some(ContentMd5::from(bytes))),
+        Err(_) => checksum::parse_md5(&BLOB_CONTENT_MD5, text).map(|md5| Some(md5.into())),
+    }
 }
 
 /// The text of a Content-MD5.

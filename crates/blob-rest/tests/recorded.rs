@@ -29,7 +29,7 @@ async fn any_base64_is_stored_as_content_md5() {
         assert_eq!(listed.element("Content-MD5").as_deref(), Some(value));
     }
     let wrong = blobs.call("PUT", "/box/b?comp=properties", &[(MD5, "no base64")], b"").await;
-    assert_eq!(wrong.verdict(), (400, "InvalidHeaderValue"));
+    assert_eq!(wrong.verdict(), (400, "InvalidMd5"));
     put(&blobs, "/box/p", "PageBlob", &[("x-ms-blob-content-length", "512"), (MD5, "YQ==")], b"").await;
     put(&blobs, "/box/n", "BlockBlob", &[(MD5, "YQ==")], b"hello").await;
     for name in ["p", "n"] {
