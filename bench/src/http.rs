@@ -1,5 +1,6 @@
 //! The server over HTTP, beside Azurite and nginx, in turns. The load generator is a closed loop of our own.
 
+mod against;
 mod blob;
 mod client;
 mod load;
@@ -28,6 +29,11 @@ pub(crate) fn run(suite: &str, arguments: &Arguments) -> anyhow::Result<Report> 
         }
         Ok(std::mem::take(&mut scene.report))
     })
+}
+
+/// This build and another one, in turns: what became slower?
+pub(crate) fn against(arguments: &Arguments, other: &std::path::Path) -> anyhow::Result<Report> {
+    runtime()?.block_on(against::run(arguments, other))
 }
 
 /// Loads a server that is already running, for profiling it: `load PORT put|get BYTES SECONDS`, of the Table service

@@ -23,6 +23,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// What the command line asks for.
 struct Arguments {
     quick: bool,
+    /// Another build of the server, for the suite `against`.
+    other: Option<PathBuf>,
     json: Option<PathBuf>,
     /// Where data directories are made; a real disk, not a memory file system.
     directory: PathBuf,
@@ -30,16 +32,17 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
-    let suite = words.next().context("which suite? one of: blob, http, queue, store, table")?;
+    let suite = words.next().context("which suite? one of: against, blob, http, queue, store, table")?;
     if suite == "load" {
         return http::load(&words.collect::<Vec<_>>());
     }
     let directory = std::env::current_dir()?.join("target").join("bench");
-    let mut arguments = Arguments { quick: false, json: None, directory };
+    let mut arguments = Arguments { quick: false, other: None, json: None, directory };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--quick" => arguments.quick = true,
             "--json" => arguments.json = Some(words.next().context("--json needs a file")?.into()),
+            "--other" => arguments.other = Some(words.next().context("--other needs a program")?.into()),
             "--directory" => arguments.directory = words.next().context("--directory needs a path")?.into(),
             other => bail!("unknown argument {other}"),
         }
@@ -47,10 +50,11 @@ fn main() -> anyhow::Result<()> {
     std::fs::create_dir_all(&arguments.directory)?;
     let report = match suite.as_str() {
         "blob" | "http" | "queue" | "table" => http::run(&suite, &arguments)?,
+        "against" => http::against(&arguments, arguments.other.as_deref().context("against needs --other PROGRAM")?)?,
         "store" => store::run(&arguments)?,
         // Not for people: the parts of a suite that need a process of their own.
         "store-child" => return store::child(&arguments),
-        other => bail!("unknown suite {other}; one of: blob, http, queue, store, table"),
+        other => bail!("unknown suite {other}; one of: against, blob, http, queue, store, table"),
     };
     report.print();
     if let Some(path) = &arguments.json {

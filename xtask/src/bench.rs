@@ -16,17 +16,20 @@ use std::{
 /// Every suite of the bench, in order.
 const SUITES: &[&str] = &["store", "http", "blob", "queue", "table"];
 
-/// Runs the bench. `arguments` go to each suite: `--quick`; `--only SUITE` picks one.
+/// Runs the bench. `arguments` go to each suite: `--quick`; `--only SUITE` picks one; `--against PROGRAM` measures this
+/// build and another one in turns instead.
 ///
 /// # Errors
 /// A program could not be started.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<Outcome> {
+    if let Some(other) = arguments.iter().skip_while(|word| **word != "--against").nth(1) {
+        return against(root, other, arguments.contains(&"--quick"));
+    }
     let only = arguments.iter().skip_while(|word| **word != "--only").nth(1);
     let passed_on: Vec<&str> =
         arguments.iter().filter(|word| **word != "--only" && Some(*word) != only).copied().collect();
     let azurite = prepare(root);
-    if !process::succeeds(&mut cargo(root, &["build", "--release", "--locked", "-p", "lazuli", "-p", "lazuli-bench"]))?
-    {
+    if !build(root)? {
         return Ok(Outcome::Failed);
     }
     let release = root.join("target").join("release");
@@ -46,6 +49,22 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<Outcome> {
     }
     println!("results: {}", results.display());
     Ok(Outcome::Good)
+}
+
+fn build(root: &Path) -> Result<bool> {
+    process::succeeds(&mut cargo(root, &["build", "--release", "--locked", "-p", "lazuli", "-p", "lazuli-bench"]))
+}
+
+/// What became slower than in another build?
+fn against(root: &Path, other: &str, quick: bool) -> Result<Outcome> {
+    if !build(root)? {
+        return Ok(Outcome::Failed);
+    }
+    let release = root.join("target").join("release");
+    let mut command = Command::new(release.join("lazuli-bench"));
+    command.args(["against", "--other", other]).args(quick.then_some("--quick"));
+    command.env("LAZULI_BINARY", release.join("lazuli")).current_dir(root);
+    Ok(if process::succeeds(&mut command)? { Outcome::Good } else { Outcome::Failed })
 }
 
 /// Installs Azurite, with the Node it needs, and nginx. Returns where Azurite is.

@@ -29,6 +29,8 @@ pub(crate) struct Measured {
     pub(crate) rate: f64,
     /// Processor time of the peer for each.
     pub(crate) cpu_micros: f64,
+    /// What one of a hundred takes longer than.
+    pub(crate) p99_micros: f64,
 }
 
 pub(crate) async fn run<C: Client>(peer: &Peer, clients: Vec<C>, time: Duration) -> anyhow::Result<Measured> {
@@ -40,22 +42,32 @@ pub(crate) async fn run<C: Client>(peer: &Peer, clients: Vec<C>, time: Duration)
         let ready = Arc::clone(&ready);
         tasks.push(tokio::spawn(async move {
             ready.wait().await;
-            let start = Instant::now();
-            let mut calls = 0;
-            while start.elapsed() < time {
+            let (start, mut calls, mut micros) = (Instant::now(), 0, Vec::new());
+            let mut before = Duration::ZERO;
+            while before < time {
                 calls += client.once(&mut connection).await?;
+                let now = start.elapsed();
+                micros.push((now - before).as_micros() as u32);
+                before = now;
             }
-            Ok::<_, anyhow::Error>(calls)
+            Ok::<_, anyhow::Error>((calls, micros))
         }));
     }
     ready.wait().await;
     let (cpu_before, start) = (peer.cpu_seconds(), Instant::now());
-    let mut calls = 0;
+    let (mut calls, mut micros) = (0, Vec::new());
     for task in tasks {
-        calls += task.await??;
+        let (count, durations) = task.await??;
+        calls += count;
+        micros.extend(durations);
     }
     let (seconds, cpu) = (start.elapsed().as_secs_f64(), peer.cpu_seconds() - cpu_before);
-    Ok(Measured { rate: calls as f64 / seconds, cpu_micros: cpu * 1e6 / calls.max(1) as f64 })
+    micros.sort_unstable();
+    Ok(Measured {
+        rate: calls as f64 / seconds,
+        cpu_micros: cpu * 1e6 / calls.max(1) as f64,
+        p99_micros: micros.get(micros.len() * 99 / 100).map_or(f64::NAN, |&each| each.into()),
+    })
 }
 
 /// A request, and the status that it must be answered with.

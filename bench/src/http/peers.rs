@@ -25,9 +25,13 @@ pub(crate) struct Peer {
 impl Peer {
     /// Our own server, from the release build.
     pub(crate) fn lazuli(data: &Path) -> anyhow::Result<Self> {
-        let binary =
-            std::env::var_os("LAZULI_BINARY").map_or_else(|| PathBuf::from("target/release/lazuli"), PathBuf::from);
-        let mut command = Command::new(&binary);
+        let binary = std::env::var_os("LAZULI_BINARY");
+        Self::lazuli_of(&binary.map_or_else(|| PathBuf::from("target/release/lazuli"), PathBuf::from), data)
+    }
+
+    /// Our own server, from any build.
+    pub(crate) fn lazuli_of(binary: &Path, data: &Path) -> anyhow::Result<Self> {
+        let mut command = Command::new(binary);
         command.args(["serve", "--log-level", "error", "--blob-port", "0", "--queue-port", "0", "--table-port", "0"]);
         command.args(["--file-port", "0", "--smb-port", "0", "--admin-port", "0", "--data-dir"]).arg(data);
         let start = Instant::now();

@@ -86,13 +86,13 @@ async fn long_queues(scene: &mut Scene) -> anyhow::Result<()> {
 
 /// What a client does, over and over.
 #[derive(Clone, Copy)]
-enum Work {
+pub(crate) enum Work {
     Put,
     /// Puts a message, gets one and deletes it, so that the queue stays as long as it is.
     PutGetDelete,
 }
 
-struct Messages {
+pub(crate) struct Messages {
     work: Work,
     signer: Signer,
     path: Arc<str>,
@@ -101,7 +101,7 @@ struct Messages {
 }
 
 impl Messages {
-    fn clients(who: Who, queue: &str, work: Work) -> anyhow::Result<Vec<Self>> {
+    pub(crate) fn clients(who: Who, queue: &str, work: Work) -> anyhow::Result<Vec<Self>> {
         if who == Who::Nginx {
             return Ok(vec![]);
         }
@@ -164,7 +164,7 @@ pub(crate) async fn load_running(peer: &Peer, messages: usize, time: Duration) -
 }
 
 /// Makes a queue with so many messages.
-async fn fill(peer: &Peer, queue: &str, count: u64) -> anyhow::Result<()> {
+pub(crate) async fn fill(peer: &Peer, queue: &str, count: u64) -> anyhow::Result<()> {
     let (signer, port) = (Signer::new()?, peer.queue_port);
     let head = signer.head("PUT", &format!("/{queue}"), &[], 0, &[]);
     Request { head, body: vec![], wanted: 201 }.send(&mut Connection::open(port).await?).await?;

@@ -138,7 +138,7 @@ impl Scene {
 }
 
 /// Waits until the device has everything: what one peer leaves unsynced is not for the next one to pay.
-async fn settle() -> anyhow::Result<()> {
+pub(crate) async fn settle() -> anyhow::Result<()> {
     let synced = tokio::task::spawn_blocking(|| std::process::Command::new("sync").status()).await??;
     anyhow::ensure!(synced.success(), "sync failed");
     Ok(())

@@ -170,7 +170,7 @@ impl Work {
     }
 }
 
-struct Entities {
+pub(crate) struct Entities {
     work: Work,
     table: Arc<str>,
     heads: Vec<String>,
@@ -178,7 +178,7 @@ struct Entities {
 }
 
 impl Entities {
-    fn clients(who: Who, table: &str, work: Work) -> anyhow::Result<Vec<Self>> {
+    pub(crate) fn clients(who: Who, table: &str, work: Work) -> anyhow::Result<Vec<Self>> {
         let (signer, table) = (Signer::new()?, Arc::<str>::from(table));
         let count = if who == Who::Nginx { 0 } else { CLIENTS };
         let heads = (0..count).map(|client| work.heads(&signer, &table, client));
@@ -206,7 +206,7 @@ impl Client for Entities {
     }
 }
 
-async fn make(peer: &Peer, table: &str) -> anyhow::Result<()> {
+pub(crate) async fn make(peer: &Peer, table: &str) -> anyhow::Result<()> {
     let body = format!("{{\"TableName\":\"{table}\"}}");
     let head = Signer::new()?.table_head("POST", "/Tables", JSON, body.len(), &QUIET);
     let (status, _) = Connection::open(peer.table_port).await?.call(&head, body.as_bytes()).await?;
@@ -226,7 +226,7 @@ async fn fill_one_by_one(peer: &Peer, table: &str, count: usize) -> anyhow::Resu
 }
 
 /// Makes a table with so many entities in one partition, whose rows are numbered.
-async fn fill(peer: &Peer, table: &str, count: usize) -> anyhow::Result<()> {
+pub(crate) async fn fill(peer: &Peer, table: &str, count: usize) -> anyhow::Result<()> {
     make(peer, table).await?;
     let (signer, table, count, step) = (Signer::new()?, Arc::<str>::from(table), count as u64, BATCH as u64);
     let request = move |number| {

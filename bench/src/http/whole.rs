@@ -18,10 +18,10 @@ use super::{
     signer::Signer,
 };
 
-const SMALL: usize = 4 * 1024;
-const LARGE: usize = 4 * 1024 * 1024;
+pub(crate) const SMALL: usize = 4 * 1024;
+pub(crate) const LARGE: usize = 4 * 1024 * 1024;
 /// Blobs that are read: how many, and how large.
-const READ: [(u64, usize); 2] = [(1000, SMALL), (16, LARGE)];
+pub(crate) const READ: [(u64, usize); 2] = [(1000, SMALL), (16, LARGE)];
 
 pub(crate) async fn run(scene: &mut Scene) -> anyhow::Result<()> {
     let start = scene.ours.start.as_secs_f64() * 1e3;
@@ -113,7 +113,7 @@ async fn large_puts(scene: &mut Scene) -> anyhow::Result<()> {
 }
 
 /// Sends requests that were signed before; more are signed when a Put has used them up.
-struct Blobs {
+pub(crate) struct Blobs {
     signer: Signer,
     prepared: Vec<String>,
     sent: usize,
@@ -134,7 +134,7 @@ impl Blobs {
     }
 
     /// Get Blob of one of so many names.
-    fn get(signer: &Signer, names: u64, bytes: usize) -> Vec<Self> {
+    pub(crate) fn get(signer: &Signer, names: u64, bytes: usize) -> Vec<Self> {
         let head = |name: &str| signer.head("GET", &format!("/bench/{name}"), &[], 0, &[]);
         Self::each(signer, |client| read(client, names, bytes, head), None, bytes)
     }
@@ -212,7 +212,7 @@ pub(crate) async fn load_running(peer: &Peer, puts: bool, bytes: usize, time: Du
 }
 
 /// The container and the blobs that are read.
-async fn prepare(peer: &Peer) -> anyhow::Result<()> {
+pub(crate) async fn prepare(peer: &Peer) -> anyhow::Result<()> {
     let signer = Signer::new()?;
     let head = signer.head("PUT", "/bench", &[("restype", "container")], 0, &[]);
     let (status, _) = Connection::open(peer.port).await?.call(&head, &[]).await?;

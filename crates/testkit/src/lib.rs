@@ -4,6 +4,7 @@
 //! decides anything; a request takes the whole way from its text to the bytes of its answer.
 
 mod answer;
+pub mod linearizability;
 mod nowhere;
 mod rest_service;
 mod shared_key;
