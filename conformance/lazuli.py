@@ -27,16 +27,17 @@ class Server:
         self.flags = flags
         self.directory = tempfile.TemporaryDirectory(prefix="lazuli-")
         self.data = pathlib.Path(self.directory.name) / "data"
-        self.process = None
+        self.process, self.errors = None, None
         self.ports = {}
 
     def start(self):
         started = time.monotonic()
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--data-dir", self.data, "--log-level", "error",
+            [BINARY, "serve", "--data-dir", self.data,
+             *([] if "--log-level" in self.flags else ["--log-level", "error"]),
              "--blob-port", "0", "--queue-port", "0", "--table-port", "0", "--file-port", "0",
              "--smb-port", "0", "--admin-port", "0", *self.flags],
-            stdout=subprocess.PIPE, stderr=None, text=True,
+            stdout=subprocess.PIPE, stderr=self.errors, text=True,
         )
         for line in self.process.stdout:
             for service, port in re.findall(r"(\w+)Endpoint=https?://127\.0\.0\.1:(\d+)/", line):

@@ -5,10 +5,11 @@ no batch can hold, clients agree on a blob, take a lease on it before they touch
 The lease protects only against clients that do the same.
 
     pip install azure-data-tables azure-storage-blob
-    python table_guarded_by_a_lease.py "$CONNECTION_STRING"
+    python examples/table_guarded_by_a_lease.py
 """
 
 import contextlib
+import os
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError
 from azure.data.tables import TableServiceClient, UpdateMode
 from azure.storage.blob import BlobServiceClient
 
+CONNECTION = (sys.argv[1:] or [os.environ.get("AZURE_STORAGE_CONNECTION_STRING", "UseDevelopmentStorage=true")])[0]
 LEASE_SECONDS = 15  # the shortest there is: nobody is locked out for longer by a client that died
 
 
@@ -77,4 +79,4 @@ def main(connection_string):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(CONNECTION)

@@ -74,6 +74,7 @@ pub(crate) async fn answer(
     let outcome = match parsed {
         Err(error) => Outcome::new(UNKNOWN, Err(error)),
         Ok(Parsed::EveryResource) => Outcome::new("Options", Ok(Response::new(StatusCode::OK))),
+        Ok(Parsed::FrontPage(page)) => Outcome::new("FrontPage", Ok(front_page(page))),
         Ok(Parsed::Request(request)) => call(front, *request, progress).await,
     };
     ready(outcome, bare, common, watch)
@@ -145,6 +146,22 @@ enum Parsed {
     Request(Box<Request>),
     /// `OPTIONS *`.
     EveryResource,
+    /// `/`, asked for by a person.
+    FrontPage(String),
+}
+
+/// True for a request that names nothing and comes from no storage client: those send a version, a date or a credential,
+/// and get the error that they know.
+fn is_from_a_person(method: &Method, raw: &RawTarget<'_>, headers: &Headers) -> bool {
+    matches!(method, &Method::GET | &Method::HEAD)
+        && matches!(raw, RawTarget::Resource { path: "/", query: "", .. })
+        && !headers.contains_key(header::AUTHORIZATION)
+        && !headers.iter().any(|(name, _)| name.starts_with("x-ms-"))
+}
+
+fn front_page(page: String) -> Response {
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    Response::new(StatusCode::OK).body(plain, ResponseBody::bytes(Bytes::from(page)))
 }
 
 impl Whole {
@@ -161,7 +178,14 @@ impl Whole {
             raw => raw,
         };
         let host = headers::text(&headers, &header::HOST)?.unwrap_or_default();
-        let target = Target::at(raw, host, front.service.name(), front.host.domains())?;
+        let target = Target::at(raw, host, front.service.name(), front.host.domains());
+        if target.is_err()
+            && is_from_a_person(&method, &raw, &headers)
+            && let Some(page) = front.host.front_page(front.service.name())
+        {
+            return Ok(Parsed::FrontPage(page));
+        }
+        let target = target?;
         let version = request::version(&headers)?;
         if target.secondary && !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS) {
             let message = "Write operations are not allowed at the secondary location.";

@@ -60,6 +60,11 @@ pub trait Host: Send + Sync + 'static {
         &[]
     }
 
+    /// What stands at `/` of a service for people: where no account is named, by no client of the service.
+    fn front_page(&self, _service: &'static str) -> Option<String> {
+        None
+    }
+
     /// Where a service counts its connections and requests.
     fn load(&self, _service: &'static str) -> Arc<Load> {
         Arc::default()

@@ -1,26 +1,54 @@
 //! Asking the server that has a data directory: one short request to its admin port.
 
 use std::{
-    io::{Read, Write},
+    io::{self, Read, Write},
     net::TcpStream,
     path::Path,
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
-use crate::{admin::TOKEN_HEADER, commands::backup, files::AdminNote};
+use crate::{
+    admin::TOKEN_HEADER,
+    commands::backup,
+    files::{self, AdminNote},
+};
 
-const CONNECT: Duration = Duration::from_secs(5);
+/// Until a server that works has said that it does.
+const ALIVE: Duration = Duration::from_secs(2);
 const SILENCE: Duration = Duration::from_secs(30);
 /// Longest answer.
 const ANSWER_MAX_BYTES: u64 = 4 * 1024 * 1024;
 
+/// Finds the server that has a data directory, and a connection to it. One that hangs, or was stopped by a signal, is told
+/// from one that works on what it was asked: it is asked first whether it is alive.
+pub(crate) fn connect(data_dir: &Path) -> Result<(AdminNote, TcpStream)> {
+    let place = data_dir.display();
+    let in_use = || format!("{place} is in use, and no server answers for it");
+    let note = AdminNote::read(data_dir).map_err(files::plain).with_context(in_use)?;
+    let note = note.with_context(|| format!("{place} is in use by another command, or by a server that is ending"))?;
+    let alive = || -> io::Result<TcpStream> {
+        let mut first = TcpStream::connect_timeout(&note.address, ALIVE)?;
+        first.set_read_timeout(Some(ALIVE))?;
+        first.write_all(b"GET /healthz HTTP/1.0\r\n\r\n")?;
+        first.read_exact(&mut [0; 1])?;
+        TcpStream::connect_timeout(&note.address, ALIVE)
+    };
+    let stream = alive().map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            anyhow!("the server at {} is silent for {} seconds: it is stopped or hangs", note.address, ALIVE.as_secs())
+        }
+        io::ErrorKind::ConnectionRefused => anyhow!("connection refused at {}", note.address),
+        _ => error.into(),
+    });
+    let stream = stream.with_context(in_use)?;
+    Ok((note, stream))
+}
+
 /// Sends a request and returns the body of its answer.
 pub(crate) fn ask(data_dir: &Path, method: &str, target: &str, body: &str) -> Result<String> {
-    let in_use = || format!("{} is in use, and no server answers for it", data_dir.display());
-    let note = AdminNote::read(data_dir).with_context(in_use)?;
-    let mut stream = TcpStream::connect_timeout(&note.address, CONNECT).with_context(in_use)?;
+    let (note, mut stream) = connect(data_dir)?;
     stream.set_read_timeout(Some(SILENCE))?;
     // HTTP/1.0: the answer ends with the connection.
     write!(

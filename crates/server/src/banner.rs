@@ -16,12 +16,22 @@ pub(crate) struct Endpoint {
     pub(crate) addresses: Vec<SocketAddr>,
 }
 
+/// Names of kept accounts that are shown.
+const KEPT_SHOWN: usize = 10;
+
 /// Prints it. Whoever started the server waits for the last line.
-pub(crate) fn print(config: &Config, endpoints: &[Endpoint], closed: &[&str], admin: SocketAddr) {
-    output::print(&text(config, endpoints, closed, admin, io::stdout().is_terminal()));
+pub(crate) fn print(config: &Config, kept: &[String], endpoints: &[Endpoint], closed: &[&str], admin: SocketAddr) {
+    output::print(&text(config, kept, endpoints, closed, admin, io::stdout().is_terminal()));
 }
 
-fn text(config: &Config, endpoints: &[Endpoint], closed: &[&str], admin: SocketAddr, terminal: bool) -> String {
+fn text(
+    config: &Config,
+    kept: &[String],
+    endpoints: &[Endpoint],
+    closed: &[&str],
+    admin: SocketAddr,
+    terminal: bool,
+) -> String {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let mut out = format!("Lazuli {}\n\n", env!("CARGO_PKG_VERSION"));
     let mut row = |name: &str, value: &str| {
@@ -39,6 +49,24 @@ fn text(config: &Config, endpoints: &[Endpoint], closed: &[&str], admin: SocketA
     }
     if !closed.is_empty() {
         row("not yet", &closed.join(", "));
+    }
+    if !kept.is_empty() {
+        let shown = kept.iter().take(KEPT_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = kept.len().saturating_sub(KEPT_SHOWN);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        row("kept", &format!("{shown}{more}; `lazuli account keys NAME` prints the keys of one"));
+    }
+    if let Some(reachable) = &config.reachable {
+        let exposed = config.accounts.iter().find(|account| account.is_public());
+        match exposed {
+            Some(account) => {
+                row("exposed", &format!("{}: everybody knows its key, and {reachable}", account.name.as_str()))
+            }
+            None if config.accounts.is_empty() => {
+                row("without", &format!("the development account: everybody knows its key, and {reachable}"));
+            }
+            None => {}
+        }
     }
     out.push('\n');
     for account in &config.accounts {
@@ -71,14 +99,19 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
+    use crate::{origins::Origins, settings::Settings};
 
     fn shown(account: &[&str], terminal: bool) -> String {
         let account = account.iter().map(|text| (*text).to_owned()).collect();
-        let config = Config::resolve(Settings { account, ..Settings::default() }, None, None).unwrap();
+        shown_with(Settings { account, ..Settings::default() }, &[], terminal)
+    }
+
+    fn shown_with(settings: Settings, kept: &[&str], terminal: bool) -> String {
+        let config = Config::resolve(settings, None, None, Origins::default()).unwrap();
+        let kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
         let addresses = vec!["0.0.0.0:10000".parse().unwrap()];
         let endpoints = [Endpoint { name: "blob", key: "BlobEndpoint", addresses }];
-        text(&config, &endpoints, &["queue"], "127.0.0.1:10009".parse().unwrap(), terminal)
+        text(&config, &kept, &endpoints, &["queue"], "127.0.0.1:10009".parse().unwrap(), terminal)
     }
 
     #[test]
@@ -102,5 +135,31 @@ mod tests {
     fn a_real_key_is_shown_on_a_terminal_only() {
         assert!(shown(&["mine=AQI="], true).contains("AccountKey=AQI=;"));
         assert!(shown(&["mine=AQI="], false).contains("AccountKey=<key>;"));
+    }
+
+    #[test]
+    fn kept_accounts_are_named() {
+        let names: Vec<String> = (0..12).map(|number| format!("mine{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let of = |kept| shown_with(Settings::default(), kept, true);
+        assert!(!of(&[]).contains("kept"));
+        assert!(
+            of(&names[..2]).contains("\n  kept     mine0, mine1; `lazuli account keys NAME`"),
+            "{}",
+            of(&names[..2])
+        );
+        assert!(of(&names).contains("mine9 and 2 more; "), "{}", of(&names));
+    }
+
+    #[test]
+    fn it_says_what_becomes_of_the_development_account_where_others_can_reach_it() {
+        let on = |expose| Settings {
+            listen: vec!["0.0.0.0".parse().unwrap()],
+            expose_development_account: Some(expose),
+            ..Settings::default()
+        };
+        assert!(shown_with(on(true), &[], false).contains("  exposed  devstoreaccount1: "));
+        let without = shown_with(on(false), &["mine"], false);
+        assert!(without.contains("  without  the development account: ") && without.contains("--listen 0.0.0.0"));
     }
 }

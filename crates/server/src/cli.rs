@@ -5,14 +5,19 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::settings::Settings;
+use crate::{azurite::AzuriteFlags, settings::Settings};
+
+mod sas;
+
+pub(crate) use sas::*;
 
 /// Azure Storage as one program: Blob, Queue, Table and File on your own disk.
 #[derive(Parser, Debug)]
 #[command(name = "lazuli", version, max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = "\
 Start with `lazuli serve`: it creates ./lazuli-data, serves the development account on 127.0.0.1, and prints a \
-connection string for your SDK. `lazuli serve --help` lists every setting; each is also an environment variable and a \
+connection string for your SDK. The word serve may be left out before a flag, also before the flags of Azurite. `lazuli \
+serve --help` lists every setting; each is also an environment variable and a \
 key of the TOML file named by --config.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -29,7 +34,8 @@ Examples:
   lazuli serve --blob-port 0 --admin-port 0 --durability memory
   lazuli serve --config lazuli.toml
 
-A flag wins over its environment variable, that over the file, and that over the default.")]
+A flag wins over its environment variable, that over the file, and that over the default. The flags of Azurite are \
+understood too, and need no `serve` before them; docs/azurite.md lists what is different.")]
     Serve(Box<ServeArgs>),
     /// Verify every row and every byte of a data directory that nobody serves
     #[command(after_help = "Exit code: 0 clean, 1 damaged or not readable, 2 wrong usage.")]
@@ -51,7 +57,8 @@ Examples:
   lazuli sas container photos --policy readers
   lazuli sas account --services bq --resource-types sco --permissions rl --expiry 7d --account mine
 
-The key is --account-key, that of the development account, or the first one that the data directory has for --account.")]
+The key is --account-key, that of the development account, or the first one that the data directory has for --account. \
+Each kind has its own flags and letters: `lazuli sas blob --help` lists those of a blob.")]
     Sas(Box<SasArgs>),
     /// Write a self-signed certificate and its key, for development over HTTPS
     #[command(after_help = "\
@@ -60,7 +67,8 @@ Examples:
   lazuli serve --tls-cert lazuli-cert.pem --tls-key lazuli-key.pem
   lazuli cert --name storage.test --days 30 --force
 
-Clients have to be told to trust lazuli-cert.pem; for Python: REQUESTS_CA_BUNDLE=lazuli-cert.pem.")]
+Clients have to be told to trust lazuli-cert.pem, by a variable: REQUESTS_CA_BUNDLE for Python, SSL_CERT_FILE for Python with \
+aio, NODE_EXTRA_CA_CERTS for Node.")]
     Cert(CertArgs),
     /// Print a completion script for a shell
     Completions {
@@ -77,6 +85,8 @@ pub(crate) struct ServeArgs {
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) azurite: AzuriteFlags,
 }
 
 /// Which data directory a command is about.
@@ -170,99 +180,6 @@ pub(crate) enum AccountCommand {
         #[command(flatten)]
         place: Place,
     },
-}
-
-#[derive(clap::Args, Debug)]
-pub(crate) struct SasArgs {
-    #[command(subcommand)]
-    pub(crate) resource: SasResource,
-    /// What it allows, as letters
-    #[arg(long, value_name = "LETTERS", global = true)]
-    pub(crate) permissions: Option<String>,
-    /// Until when: a time such as 2026-11-15T08:00:00Z, or 30m, 2h, 7d from now
-    #[arg(long, value_name = "TIME", global = true)]
-    pub(crate) expiry: Option<String>,
-    /// From when on
-    #[arg(long, value_name = "TIME", global = true)]
-    pub(crate) start: Option<String>,
-    /// The address or range of addresses it is for
-    #[arg(long, value_name = "ADDRESS[-ADDRESS]", global = true)]
-    pub(crate) ip: Option<String>,
-    /// https, or https,http
-    #[arg(long, value_name = "PROTOCOLS", global = true, value_parser = ["https", "https,http"])]
-    pub(crate) protocol: Option<String>,
-    /// The stored access policy that says the rest
-    #[arg(long, value_name = "ID", global = true)]
-    pub(crate) policy: Option<String>,
-    /// Cache-Control of answers
-    #[arg(long, value_name = "TEXT", global = true)]
-    pub(crate) cache_control: Option<String>,
-    /// Content-Disposition of answers
-    #[arg(long, value_name = "TEXT", global = true)]
-    pub(crate) content_disposition: Option<String>,
-    /// Content-Encoding of answers
-    #[arg(long, value_name = "TEXT", global = true)]
-    pub(crate) content_encoding: Option<String>,
-    /// Content-Language of answers
-    #[arg(long, value_name = "TEXT", global = true)]
-    pub(crate) content_language: Option<String>,
-    /// Content-Type of answers
-    #[arg(long, value_name = "TEXT", global = true)]
-    pub(crate) content_type: Option<String>,
-    /// Print a URL: the service's endpoint with the account, to which the resource is added
-    #[arg(long, value_name = "ENDPOINT", global = true)]
-    pub(crate) url: Option<String>,
-    /// The account [default: devstoreaccount1]
-    #[arg(long, value_name = "NAME", global = true)]
-    pub(crate) account: Option<String>,
-    /// Its key in Base64 [default: the one of the data directory]
-    #[arg(long, value_name = "KEY", env = "LAZULI_ACCOUNT_KEY", hide_env_values = true, global = true)]
-    pub(crate) account_key: Option<String>,
-    /// The data directory [default: ./lazuli-data]
-    #[arg(long, env = "LAZULI_DATA_DIR", value_name = "DIR", global = true)]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// TOML file that may name it
-    #[arg(long, env = "LAZULI_CONFIG", value_name = "FILE", global = true)]
-    pub(crate) config: Option<PathBuf>,
-}
-
-#[derive(Subcommand, Debug)]
-pub(crate) enum SasResource {
-    /// Several services at once
-    Account {
-        /// Letters of the services: b, q, t, f
-        #[arg(long, value_name = "LETTERS", default_value = "bqtf")]
-        services: String,
-        /// Letters of the kinds of resources: s service, c container, o object
-        #[arg(long, value_name = "LETTERS", default_value = "sco")]
-        resource_types: String,
-    },
-    /// A container and everything in it
-    Container { container: String },
-    /// A blob
-    Blob { container: String, blob: String },
-    /// A queue
-    Queue { queue: String },
-    /// A table, or a range of its entities
-    Table {
-        table: String,
-        /// The first partition
-        #[arg(long, value_name = "KEY")]
-        start_partition: Option<String>,
-        /// The first row of it
-        #[arg(long, value_name = "KEY", requires = "start_partition")]
-        start_row: Option<String>,
-        /// The last partition
-        #[arg(long, value_name = "KEY")]
-        end_partition: Option<String>,
-        /// The last row of it
-        #[arg(long, value_name = "KEY", requires = "end_partition")]
-        end_row: Option<String>,
-    },
-    /// A share and everything in it
-    Share { share: String },
-    /// A file
-    File { share: String, path: String },
 }
 
 #[derive(clap::Args, Debug)]

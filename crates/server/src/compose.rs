@@ -14,6 +14,7 @@ use table_rest::TableService;
 
 use crate::{
     config::{Config, Ports},
+    failure::misconfigured,
     randomness,
 };
 
@@ -73,15 +74,17 @@ pub(crate) async fn accounts(store: &Store, config: &Config, bearer: &Arc<Bearer
     });
     let accounts = Accounts::open(store, configured).await?;
     if accounts.list().is_empty() {
-        return Err(no_account());
+        return Err(no_account(config));
     }
     Ok(Arc::new(accounts.with_bearer(Arc::clone(bearer)).with_public_access(config.public_access)))
 }
 
 /// Nothing is configured, nothing is stored, and the development account stays on loopback.
-pub(crate) fn no_account() -> anyhow::Error {
-    anyhow!(
-        "refusing to serve the development account on addresses that others can reach: its key is public; add an \
-         account with --account or `lazuli account add`, or say --expose-development-account if you mean it"
-    )
+pub(crate) fn no_account(config: &Config) -> anyhow::Error {
+    misconfigured(anyhow!(
+        "refusing to serve the development account with {}, which others can reach: its key is public; give an account with \
+         --account, AZURITE_ACCOUNTS or `lazuli account add`, or say --expose-development-account \
+         (LAZULI_EXPOSE_DEVELOPMENT_ACCOUNT=true) if you mean it",
+        config.reachable.as_deref().unwrap_or("these addresses"),
+    ))
 }

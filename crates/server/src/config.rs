@@ -11,7 +11,9 @@ use types::names::AccountName;
 
 use crate::{
     accounts::Account,
+    failure::misconfigured,
     files,
+    origins::Origins,
     settings::{CopySources, Durability, LogFormat, LogLevel, RequestLog, Settings},
 };
 
@@ -27,9 +29,17 @@ const AT_ONCE_MAX: u32 = 1_000_000;
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
-    pub(crate) listen: Vec<IpAddr>,
+    /// For the services that have no addresses of their own.
+    listen: Vec<IpAddr>,
+    /// The addresses of services that have their own.
+    own_listen: [(&'static str, Vec<IpAddr>); 3],
+    /// An address that others can reach, and what set it: `--listen 0.0.0.0`.
+    pub(crate) reachable: Option<String>,
     pub(crate) ports: Ports,
+    pub(crate) ports_file: Option<PathBuf>,
     pub(crate) admin: (IpAddr, u16),
+    /// Nobody chose the admin port.
+    pub(crate) admin_port_is_default: bool,
     pub(crate) durability: Durability,
     /// Those of the configuration; the stored ones join them.
     pub(crate) accounts: Vec<Account>,
@@ -71,19 +81,29 @@ pub(crate) struct Ports {
 impl Config {
     /// Puts flags, environment and file together. `azurite_accounts` is the value of the variable of that name: a part of
     /// the environment, so it gives way to `--account` and `LAZULI_ACCOUNT`, and the file gives way to it.
-    pub(crate) fn resolve(flags: Settings, file: Option<&Path>, azurite_accounts: Option<&str>) -> Result<Self> {
+    pub(crate) fn resolve(
+        flags: Settings,
+        file: Option<&Path>,
+        azurite_accounts: Option<&str>,
+        origins: Origins,
+    ) -> Result<Self> {
+        let origins = origins.and_file(file);
         let azurite_accounts = azurite_accounts.filter(|_| flags.account.is_empty());
         let settings = match file {
-            Some(path) => flags.or(read(path)?),
+            Some(path) => flags.or(read(path, &origins.name("config"))?),
             None => flags,
         };
-        let mut accounts = accounts(&settings.account, azurite_accounts)?;
+        let mut accounts = accounts(&settings.account, azurite_accounts, &origins)?;
         let listen = distinct(non_empty(settings.listen, IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        let own_listen =
+            [("blob", settings.blob_listen), ("queue", settings.queue_listen), ("table", settings.table_listen)]
+                .map(|(service, addresses)| (service, distinct(addresses)));
+        let reachable = reachable(&listen, &own_listen, &origins);
         let exposed = settings.expose_development_account.unwrap_or_default();
-        check_exposure(&listen, &accounts, exposed)?;
+        check_exposure(reachable.as_deref(), &accounts, exposed)?;
         // Where others can reach it, the development account is served only on demand. Whether there is any other account
         // is known when the data directory is open.
-        if accounts.is_empty() && (exposed || reachable(&listen).is_none()) {
+        if accounts.is_empty() && (exposed || reachable.is_none()) {
             accounts.push(Account::development()?);
         }
         let bearer = bearer(
@@ -92,18 +112,24 @@ impl Config {
             &settings.bearer_role,
             settings.bearer_keys,
             settings.bearer_unsigned.unwrap_or_default(),
+            &origins,
         )?;
-        if let (true, Some(address)) = (bearer.settings.unsigned, reachable(&listen)) {
-            bail!("refusing --bearer-unsigned on {address}: anybody who reaches it could make tokens");
+        if let (true, Some(address)) = (bearer.settings.unsigned, &reachable) {
+            let name = origins.name("bearer-unsigned");
+            bail!("refusing {name} with {address}: anybody who reaches it could make tokens; it is for loopback only");
         }
         let tls = match (settings.tls_cert, settings.tls_key) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
-            _ => bail!("--tls-cert and --tls-key belong together"),
+            (Some(_), None) => bail!("{} needs --tls-key", origins.name("tls-cert")),
+            (None, Some(_)) => bail!("{} needs --tls-cert", origins.name("tls-key")),
         };
         Ok(Self {
             data_dir: settings.data_dir.unwrap_or_else(|| PathBuf::from(DATA_DIR)),
             listen,
+            own_listen,
+            reachable,
+            ports_file: settings.ports_file,
             ports: Ports {
                 blob: settings.blob_port.unwrap_or(10000),
                 queue: settings.queue_port.unwrap_or(10001),
@@ -115,6 +141,7 @@ impl Config {
                 settings.admin_listen.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
                 settings.admin_port.unwrap_or(10009),
             ),
+            admin_port_is_default: settings.admin_port.is_none(),
             durability: settings.durability.unwrap_or_default(),
             accounts,
             public_access: settings.public_access.unwrap_or(true),
@@ -124,59 +151,74 @@ impl Config {
             log_level: settings.log_level.unwrap_or_default(),
             request_log: settings.request_log.unwrap_or_default(),
             copy_sources: settings.copy_sources.unwrap_or_default(),
-            copy_sources_remote: settings.copy_sources_remote.into_iter().map(remote_account).collect::<Result<_>>()?,
-            workers: count("workers", settings.workers, WORKERS_MAX)?.unwrap_or_else(default_workers),
-            max_connections: count("max-connections", settings.max_connections, AT_ONCE_MAX)?.unwrap_or(4096),
-            max_requests: count("max-requests", settings.max_requests, AT_ONCE_MAX)?.unwrap_or(4096),
-            domains: settings.domain.iter().map(|name| domain(name)).collect::<Result<_>>()?,
+            copy_sources_remote: settings
+                .copy_sources_remote
+                .into_iter()
+                .map(|name| remote_account(name, &origins))
+                .collect::<Result<_>>()?,
+            workers: count(&origins, "workers", settings.workers, WORKERS_MAX)?.unwrap_or_else(default_workers),
+            max_connections: count(&origins, "max-connections", settings.max_connections, AT_ONCE_MAX)?.unwrap_or(4096),
+            max_requests: count(&origins, "max-requests", settings.max_requests, AT_ONCE_MAX)?.unwrap_or(4096),
+            domains: settings.domain.iter().map(|name| domain(name, &origins)).collect::<Result<_>>()?,
         })
+    }
+
+    /// The addresses of a service.
+    pub(crate) fn listen(&self, service: &str) -> &[IpAddr] {
+        let own = self.own_listen.iter().find(|(name, addresses)| *name == service && !addresses.is_empty());
+        own.map_or(&self.listen, |(_, addresses)| addresses)
     }
 }
 
 /// The name of an account of the public cloud.
-fn remote_account(name: String) -> Result<String> {
+fn remote_account(name: String, origins: &Origins) -> Result<String> {
     match AccountName::parse(&name) {
         Ok(_) => Ok(name),
-        Err(error) => bail!("--copy-sources-remote {name}: {error}"),
+        Err(error) => bail!("{}: {name:?}: {error}", origins.name("copy-sources-remote")),
     }
 }
 
 /// A domain without its edges: `.Example.com.` is `example.com`.
-fn domain(name: &str) -> Result<String> {
+fn domain(name: &str, origins: &Origins) -> Result<String> {
     let bare = name.trim_matches('.').to_ascii_lowercase();
     let labels = bare
         .split('.')
         .all(|label| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
     if !labels {
-        bail!("--domain {name} is no domain name");
+        bail!("{}: {name:?} is no domain name", origins.name("domain"));
     }
     Ok(bare)
 }
 
 /// The data directory of the commands that work on one.
 pub(crate) fn data_dir(flag: Option<PathBuf>, file: Option<&Path>) -> Result<PathBuf> {
-    let from_file = || file.map(read).transpose().map(|settings| settings.and_then(|settings| settings.data_dir));
+    let from_file = || file.map(|file| read(file, "--config")).transpose();
     let found = match flag {
         Some(path) => Some(path),
-        None => from_file()?,
+        None => from_file().map_err(misconfigured)?.and_then(|settings| settings.data_dir),
     };
     Ok(found.unwrap_or_else(|| PathBuf::from(DATA_DIR)))
 }
 
-fn read(path: &Path) -> Result<Settings> {
-    let text = files::read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
+fn read(path: &Path, named_by: &str) -> Result<Settings> {
+    let text =
+        files::read_text(path).with_context(|| format!("cannot read {}, named by {named_by}", path.display()))?;
     // The parser draws the place over several lines; one is enough.
     toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
-        anyhow::anyhow!("{}, line {line}: {}", path.display(), error.message())
+        // The key, not the line: that may hold a key of an account.
+        let key = text.lines().nth(line - 1).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
+        let key = key.map(|key| format!(", {key}")).unwrap_or_default();
+        anyhow::anyhow!("{}, line {line}{key}: {}", path.display(), error.message())
     })
 }
 
-fn accounts(configured: &[String], azurite_accounts: Option<&str>) -> Result<Vec<Account>> {
-    let mut accounts = Account::parse_azurite(azurite_accounts.unwrap_or_default())?;
+fn accounts(configured: &[String], azurite_accounts: Option<&str>, origins: &Origins) -> Result<Vec<Account>> {
+    let mut accounts = Account::parse_azurite(azurite_accounts.unwrap_or_default()).context("AZURITE_ACCOUNTS")?;
     if accounts.is_empty() {
-        accounts = configured.iter().map(|text| Account::parse(text)).collect::<Result<Vec<_>>>()?;
+        let parsed = configured.iter().map(|text| Account::parse(text)).collect::<Result<Vec<_>>>();
+        accounts = parsed.with_context(|| origins.name("account"))?;
     }
     for (position, account) in accounts.iter().enumerate() {
         if accounts.iter().take(position).any(|earlier| earlier.name == account.name) {
@@ -187,21 +229,25 @@ fn accounts(configured: &[String], azurite_accounts: Option<&str>) -> Result<Vec
 }
 
 /// A key that everybody knows must not open a door that everybody can reach.
-fn check_exposure(listen: &[IpAddr], accounts: &[Account], exposed: bool) -> Result<()> {
+fn check_exposure(reachable: Option<&str>, accounts: &[Account], exposed: bool) -> Result<()> {
     let public = accounts.iter().find(|account| account.is_public());
-    if let (Some(account), Some(address), false) = (public, reachable(listen), exposed) {
+    if let (Some(account), Some(address), false) = (public, reachable, exposed) {
         bail!(
-            "refusing to serve the development account {} on {address}: its key is public; configure --account, or say \
-             --expose-development-account if you mean it",
+            "refusing to serve the development account {} with {address}: its key is public; give the account another \
+             one, or say --expose-development-account (LAZULI_EXPOSE_DEVELOPMENT_ACCOUNT=true) if you mean it",
             account.name.as_str()
         );
     }
     Ok(())
 }
 
-/// An address that others can reach.
-fn reachable(listen: &[IpAddr]) -> Option<&IpAddr> {
-    listen.iter().find(|address| !address.to_canonical().is_loopback())
+/// An address that others can reach, and what set it.
+fn reachable(listen: &[IpAddr], own: &[(&'static str, Vec<IpAddr>)], origins: &Origins) -> Option<String> {
+    let named = [("listen".to_owned(), listen)].into_iter();
+    let named = named.chain(own.iter().map(|(service, addresses)| (format!("{service}-listen"), addresses.as_slice())));
+    let mut all = named.flat_map(|(flag, addresses)| addresses.iter().map(move |address| (flag.clone(), address)));
+    let found = all.find(|(_, address)| !address.to_canonical().is_loopback());
+    found.map(|(flag, address)| format!("{} {address}", origins.name(&flag)))
 }
 
 fn bearer(
@@ -210,12 +256,13 @@ fn bearer(
     roles: &[String],
     keys: Option<String>,
     unsigned: bool,
+    origins: &Origins,
 ) -> Result<BearerConfig> {
     let mut table = RoleTable::default();
-    roles.iter().try_for_each(|role| table.add(role))?;
+    roles.iter().try_for_each(|role| table.add(role)).with_context(|| origins.name("bearer-role"))?;
     match (issuers.is_empty(), keys.is_some()) {
-        (false, false) if !unsigned => bail!("--bearer-issuer needs --bearer-keys"),
-        (true, true) => bail!("--bearer-keys needs --bearer-issuer"),
+        (false, false) if !unsigned => bail!("{} needs --bearer-keys", origins.name("bearer-issuer")),
+        (true, true) => bail!("{} needs --bearer-issuer", origins.name("bearer-keys")),
         _ => {}
     }
     Ok(BearerConfig { settings: BearerSettings { issuers, audiences, roles: table, unsigned }, keys })
@@ -237,9 +284,11 @@ fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
 }
 
 /// A count, if it is set: at least one.
-fn count(flag: &str, set: Option<u32>, most: u32) -> Result<Option<usize>> {
+fn count(origins: &Origins, flag: &str, set: Option<u32>, most: u32) -> Result<Option<usize>> {
     match set {
-        Some(count) if !(1..=most).contains(&count) => bail!("--{flag} {count} is not between 1 and {most}"),
+        Some(count) if !(1..=most).contains(&count) => {
+            bail!("{}: {count} is not between 1 and {most}", origins.name(flag))
+        }
         set => Ok(set.map(usize::try_from).transpose()?),
     }
 }
@@ -253,7 +302,7 @@ mod tests {
     use super::*;
 
     fn resolve(settings: Settings, azurite: Option<&str>) -> Result<Config, String> {
-        Config::resolve(settings, None, azurite).map_err(|error| format!("{error:#}"))
+        Config::resolve(settings, None, azurite, Origins::default()).map_err(|error| format!("{error:#}"))
     }
 
     #[test]
@@ -272,6 +321,16 @@ mod tests {
         }
         for name in ["", ".", "a..b", "a/b", "http://a", "a:80"] {
             assert!(with(name).unwrap_err().contains("--domain"), "{name}");
+        }
+    }
+
+    #[test]
+    fn remote_sources_are_names_of_accounts() {
+        let with =
+            |name: &str| resolve(Settings { copy_sources_remote: vec![name.into()], ..Settings::default() }, None);
+        assert_eq!(with("mine").unwrap().copy_sources_remote, ["mine"]);
+        for name in ["", "Mine", "mine.blob.core.windows.net"] {
+            assert!(with(name).unwrap_err().contains("--copy-sources-remote"), "{name}");
         }
     }
 
@@ -325,10 +384,51 @@ mod tests {
             resolve(settings, None).map(|config| (config.workers, config.max_connections, config.max_requests))
         };
         assert_eq!(with(Some(3), Some(1), Some(1_000_000)), Ok((3, 1, 1_000_000)));
-        assert!(with(Some(0), None, None).unwrap_err().contains("--workers 0"));
-        assert!(with(Some(1025), None, None).unwrap_err().contains("--workers 1025"));
-        assert!(with(None, Some(0), None).unwrap_err().contains("--max-connections 0"));
-        assert!(with(None, None, Some(0)).unwrap_err().contains("--max-requests 0"));
+        assert!(with(Some(0), None, None).unwrap_err().contains("--workers: 0"));
+        assert!(with(Some(1025), None, None).unwrap_err().contains("--workers: 1025"));
+        assert!(with(None, Some(0), None).unwrap_err().contains("--max-connections: 0"));
+        assert!(with(None, None, Some(0)).unwrap_err().contains("--max-requests: 0"));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "writes the file that is read")]
+    fn a_bad_value_is_blamed_on_the_file_and_the_key_that_has_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("lazuli.toml");
+        let table = [
+            ("workers = 0", "lazuli.toml, workers: 0 is not"),
+            ("domain = ['a/b']", "lazuli.toml, domain: \"a/b\""),
+            ("account = 'mine=secret!'", "lazuli.toml, account: a key of the account mine"),
+            ("bearer-role = 'x'", "lazuli.toml, bearer-role: "),
+            ("tls-cert = 'x'", "lazuli.toml, tls-cert needs --tls-key"),
+            ("\nblob-port = 'x'", "lazuli.toml, line 2, blob-port: "),
+            ("listen = '0.0.0.0'\nbearer-unsigned = true\naccount = 'mine=AQI='", "lazuli.toml, listen 0.0.0.0"),
+        ];
+        for (text, blamed) in table {
+            std::fs::write(&file, text).unwrap();
+            let error = Config::resolve(Settings::default(), Some(&file), None, Origins::default()).unwrap_err();
+            let error = format!("{error:#}");
+            assert!(error.contains(blamed) && !error.contains("secret"), "{text}: {error}");
+        }
+        let error = Config::resolve(Settings::default(), None, Some("mine:secret!"), Origins::default()).unwrap_err();
+        assert!(format!("{error:#}").starts_with("AZURITE_ACCOUNTS: "), "{error:#}");
+    }
+
+    #[test]
+    fn services_can_have_addresses_of_their_own() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let settings = Settings {
+            listen: vec![ip("127.0.0.3")],
+            blob_listen: vec![ip("127.0.0.2"), ip("::1"), ip("::1")],
+            table_listen: vec![ip("10.0.0.1")],
+            ..Settings::default()
+        };
+        let config = resolve(settings, None).unwrap();
+        assert_eq!(config.listen("blob"), [ip("127.0.0.2"), ip("::1")]);
+        assert_eq!(config.listen("queue"), [ip("127.0.0.3")]);
+        assert_eq!(config.listen("table"), [ip("10.0.0.1")]);
+        assert_eq!(config.reachable.as_deref(), Some("--table-listen 10.0.0.1"));
+        assert!(config.accounts.is_empty(), "one of them can be reached by others");
     }
 
     #[test]
@@ -345,7 +445,7 @@ mod tests {
         let file = directory.path().join("lazuli.toml");
         std::fs::write(&file, "account = 'fromfile=AQI='").unwrap();
         let name = |settings, azurite| {
-            let config = Config::resolve(settings, Some(&file), azurite).unwrap();
+            let config = Config::resolve(settings, Some(&file), azurite, Origins::default()).unwrap();
             config.accounts[0].name.as_str().to_owned()
         };
         let flag = Settings { account: vec!["fromflag=AQI=".into()], ..Settings::default() };

@@ -7,7 +7,10 @@ use store::{Store, clock::SystemTime};
 use store_embedded::{EmbeddedEngine, OpenError, Options};
 use store_memory::MemoryEngine;
 
-use crate::settings::Durability;
+use crate::{
+    files::{self, DataDirectory},
+    settings::Durability,
+};
 
 /// An open store.
 #[derive(Clone)]
@@ -26,6 +29,13 @@ pub(crate) fn open(data_dir: &Path, durability: Durability) -> Result<Opened> {
             return Ok(Opened { store: MemoryEngine::new(SystemTime::default()).store(), embedded: None });
         }
     };
+    // Files of somebody else stay alone: neither mixed with ours nor, with a backup of them, taken for ours.
+    if let DataDirectory::Foreign(name) = look(data_dir)? {
+        bail!(
+            "{} is not empty and no data directory: it holds {name}; name another one with --data-dir",
+            data_dir.display()
+        );
+    }
     let options = Options { durability, ..Options::default() };
     let engine = EmbeddedEngine::open(data_dir, options).map_err(|error| explain(error, data_dir))?;
     let engine = Arc::new(engine);
@@ -33,14 +43,22 @@ pub(crate) fn open(data_dir: &Path, durability: Durability) -> Result<Opened> {
 }
 
 /// True for a data directory that was used before.
-pub(crate) fn exists(data_dir: &Path, durability: Durability) -> bool {
-    durability != Durability::Memory && data_dir.join("VERSION").is_file()
+pub(crate) fn exists(data_dir: &Path, durability: Durability) -> Result<bool> {
+    Ok(durability != Durability::Memory && look(data_dir)? == DataDirectory::Ours)
+}
+
+/// What stands at the place of a data directory.
+pub(crate) fn look(data_dir: &Path) -> Result<DataDirectory> {
+    files::data_directory(data_dir).map_err(|error| explain(error.into(), data_dir))
 }
 
 /// Opens a data directory that must already be one: a command never makes an empty store out of a misspelt path.
 pub(crate) fn open_existing(data_dir: &Path) -> Result<EmbeddedEngine, OpenExistingError> {
-    if !data_dir.join("VERSION").is_file() {
-        return Err(OpenExistingError::Missing);
+    match files::data_directory(data_dir) {
+        Ok(DataDirectory::Ours) => {}
+        Ok(DataDirectory::Missing) => return Err(OpenExistingError::Missing),
+        Ok(_) => return Err(OpenExistingError::NotOne),
+        Err(error) => return Err(OpenExistingError::Open(error.into())),
     }
     EmbeddedEngine::open(data_dir, Options::default()).map_err(OpenExistingError::Open)
 }
@@ -48,6 +66,7 @@ pub(crate) fn open_existing(data_dir: &Path) -> Result<EmbeddedEngine, OpenExist
 /// Why a data directory could not be opened by a command.
 pub(crate) enum OpenExistingError {
     Missing,
+    NotOne,
     Open(OpenError),
 }
 
@@ -55,7 +74,8 @@ impl OpenExistingError {
     /// One line for people.
     pub(crate) fn explained(self, data_dir: &Path) -> anyhow::Error {
         match self {
-            Self::Missing => anyhow::anyhow!("{} is not a data directory", data_dir.display()),
+            Self::Missing => anyhow::anyhow!("{} is not a data directory: it does not exist", data_dir.display()),
+            Self::NotOne => anyhow::anyhow!("{} is not a data directory", data_dir.display()),
             Self::Open(error) => explain(error, data_dir),
         }
     }
@@ -64,8 +84,16 @@ impl OpenExistingError {
 fn explain(error: OpenError, data_dir: &Path) -> anyhow::Error {
     match error {
         OpenError::Io(error) => {
-            anyhow::Error::new(error).context(format!("cannot use the data directory {}", data_dir.display()))
+            files::plain(error).context(format!("cannot use the data directory {}", data_dir.display()))
         }
+        other => other.into(),
+    }
+}
+
+/// Why a copy of a data directory could not be made: the reason, once, in plain words.
+pub(crate) fn reason(error: OpenError) -> anyhow::Error {
+    match error {
+        OpenError::Io(error) => files::plain(error),
         other => other.into(),
     }
 }

@@ -9,7 +9,7 @@ use rest::{Host, Load, Record, RequestId};
 use store::Store;
 use types::Timestamp;
 
-use crate::{metrics::Metrics, randomness::RequestIds, settings::RequestLog};
+use crate::{front_page, metrics::Metrics, randomness::RequestIds, settings::RequestLog};
 
 /// The host of every listener.
 pub(crate) struct ServerHost {
@@ -31,6 +31,10 @@ impl Host for ServerHost {
 
     fn domains(&self) -> &[String] {
         &self.domains
+    }
+
+    fn front_page(&self, service: &'static str) -> Option<String> {
+        Some(front_page::text(service))
     }
 
     fn load(&self, service: &'static str) -> Arc<Load> {

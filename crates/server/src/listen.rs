@@ -43,7 +43,7 @@ pub(crate) fn bind_everything(config: &Config) -> Result<Bound> {
         match slot.build {
             None => bound.closed.push(name),
             Some(build) => {
-                let listeners = bind_all(&config.listen, slot.port, name)?;
+                let listeners = bind_all(config.listen(name), slot.port, name)?;
                 bound.services.push(BoundService { name, endpoint, build, listeners });
             }
         }

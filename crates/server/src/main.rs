@@ -1,24 +1,31 @@
 //! The program `lazuli`: it reads the command line and says how it ended.
 //!
-//! Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong usage.
+//! Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong usage or configuration.
 
 mod accounts;
 mod admin;
 mod admin_client;
+mod arguments;
+mod azurite;
 mod banner;
 mod cli;
 mod commands;
 mod compose;
 mod config;
 mod engine;
+mod environment;
+mod failure;
 mod files;
+mod front_page;
 mod host;
 mod issuer_keys;
 mod listen;
 mod logging;
 mod metrics;
+mod origins;
 mod outgoing;
 mod output;
+mod ports_file;
 mod progress;
 mod randomness;
 mod serve;
@@ -28,9 +35,13 @@ mod upkeep;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use anyhow::Result;
+use clap::CommandFactory;
 
-use crate::cli::{Cli, Command};
+use crate::{
+    cli::{Cli, Command},
+    origins::Origins,
+};
 
 /// A request makes some hundred small allocations, and what one thread allocates another often frees: this allocator is
 /// made for that.
@@ -38,28 +49,28 @@ use crate::cli::{Cli, Command};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
-        Command::Serve(arguments) => serve::run(*arguments).map(|()| true),
+    match arguments::read().and_then(|(cli, origins)| run(cli.command, origins)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => failure::ended(&error),
+    }
+}
+
+/// False when the command has already said what is wrong.
+fn run(command: Command, origins: Origins) -> Result<bool> {
+    match command {
+        Command::Serve(arguments) => serve::run(*arguments, origins).map(|()| true),
         Command::Check(arguments) => commands::check::run(arguments),
         Command::Backup(arguments) => commands::backup::run(arguments).map(|()| true),
         Command::Restore(arguments) => commands::restore::run(arguments).map(|()| true),
         Command::Account(arguments) => commands::account::run(arguments.command).map(|()| true),
-        Command::Sas(arguments) => commands::sas::run(*arguments).map(|()| true),
+        Command::Sas(arguments) => commands::sas::run(&arguments.resource).map(|()| true),
         Command::Cert(arguments) => commands::cert::run(&arguments).map(|()| true),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lazuli", &mut script);
             output::print(&String::from_utf8_lossy(&script));
             Ok(true)
-        }
-    };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            // Causes behind the first one, all on the same line.
-            output::complain(&format!("{error:#}"));
-            ExitCode::FAILURE
         }
     }
 }

@@ -82,8 +82,7 @@ impl Client {
 
     async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, FetchError> {
         if self.sources == CopySources::None {
-            tracing::info!(host, "a copy source was refused: --copy-sources is none");
-            return Err(not_allowed());
+            return Err(forbidden(host, "--copy-sources none"));
         }
         let name = host.trim_matches(['[', ']']);
         let found = timeout(CONNECT, tokio::net::lookup_host((name, port))).await;
@@ -91,13 +90,8 @@ impl Client {
         if self.sources == CopySources::Public
             && let Some(internal) = found.iter().find(|address| !addresses::is_public(address.ip()))
         {
-            let address = internal.ip();
-            tracing::info!(
-                host,
-                %address,
-                "a copy source was refused: it is not at a public address; --copy-sources any would allow it"
-            );
-            return Err(not_allowed());
+            let reason = format!("it is {}, which is not public; --copy-sources any allows it", internal.ip());
+            return Err(forbidden(host, &reason));
         }
         let connected = timeout(CONNECT, TcpStream::connect(&*found)).await;
         connected.map_err(late(host))?.map_err(failed(host))
@@ -150,9 +144,11 @@ impl Outgoing for Client {
     }
 }
 
-/// All that the client is told; the log says more.
-fn not_allowed() -> FetchError {
-    FetchError::Forbidden("the source is not allowed".to_owned())
+/// Whoever runs the server reads in its log why a source was refused. Whoever asked for the copy does not: what a name
+/// means inside this network is not for everybody.
+fn forbidden(host: &str, reason: &str) -> FetchError {
+    tracing::warn!(host, reason, "a copy source was refused");
+    FetchError::Forbidden("the source is not allowed by this server".to_owned())
 }
 
 fn late(host: &str) -> impl Fn(tokio::time::error::Elapsed) -> FetchError {
@@ -237,7 +233,11 @@ mod tests {
         ] {
             let fetch = Fetch { head: true, url: url.to_owned(), headers: Vec::new() };
             let refused = Client::new(sources).request(fetch).await.err();
-            assert_eq!(refused, Some(FetchError::Forbidden("the source is not allowed".to_owned())), "{url}");
+            assert_eq!(
+                refused,
+                Some(FetchError::Forbidden("the source is not allowed by this server".to_owned())),
+                "{url}"
+            );
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::{env::VarError, sync::Arc, time::Duration};
 
-use access::bearer::Bearer;
+use access::{Origin, bearer::Bearer};
 use anyhow::{Context as _, Result, bail};
 use blob_rest::{Copies, Here};
 use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
@@ -17,18 +17,23 @@ use tokio::{
 
 use crate::{
     admin::Admin,
+    azurite,
     banner::{self, Endpoint},
     cli::ServeArgs,
     compose::{self, Parts},
     config::Config,
     engine::{self, Opened},
+    failure::misconfigured,
     files::AdminNote,
     host::ServerHost,
     issuer_keys,
     listen::{self, Bound, BoundService},
     logging,
     metrics::Metrics,
+    origins::Origins,
     outgoing::Client,
+    output,
+    ports_file::{self, PortsFile},
     randomness::{self, RequestIds},
     settings::Durability,
     tls::Tls,
@@ -41,14 +46,11 @@ const ADMIN_CONNECTIONS: usize = 64;
 const LEFTOVERS: Duration = Duration::from_secs(5);
 
 /// Runs the server until a signal ends it.
-pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
-    let azurite_accounts = match std::env::var("AZURITE_ACCOUNTS") {
-        Err(VarError::NotUnicode(_)) => bail!("AZURITE_ACCOUNTS is not text"),
-        set => set.ok(),
-    };
-    let config = Config::resolve(arguments.settings, arguments.config.as_deref(), azurite_accounts.as_deref())?;
-    let _log = logging::start(config.log, config.log_level)?;
-    let tls = config.tls.as_ref().map(|(certificate, key)| Tls::load(certificate, key)).transpose()?;
+pub(crate) fn run(arguments: ServeArgs, origins: Origins) -> Result<()> {
+    let config = configured(arguments, origins).map_err(misconfigured)?;
+    let log = logging::start(config.log, config.log_level)?;
+    let tls = config.tls.as_ref().map(|(certificate, key)| Tls::load(certificate, key)).transpose();
+    let tls = tls.map_err(misconfigured)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers)
         .thread_name("lazuli-worker")
@@ -56,8 +58,11 @@ pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
         .build()
         .context("cannot start threads")?;
     // A start that must fail leaves no empty data directory behind.
-    if config.accounts.is_empty() && !engine::exists(&config.data_dir, config.durability) {
-        return Err(compose::no_account());
+    if config.accounts.is_empty() && !engine::exists(&config.data_dir, config.durability)? {
+        return Err(compose::no_account(&config));
+    }
+    if let Some(path) = &config.ports_file {
+        ports_file::clear(path)?;
     }
     let bound = runtime.block_on(async { listen::bind_everything(&config) })?;
     let opened = engine::open(&config.data_dir, config.durability)?;
@@ -65,7 +70,30 @@ pub(crate) fn run(arguments: ServeArgs) -> Result<()> {
     runtime.shutdown_timeout(LEFTOVERS);
     // Also after a failure: a clean close makes the next start quick.
     let closed = opened.close();
-    served.and(closed)
+    served.and(closed)?;
+    // The last lines of the log come before the last word.
+    drop(log);
+    output::print("Stopped.\n");
+    Ok(())
+}
+
+/// Flags, those of Azurite among them, environment and file.
+fn configured(arguments: ServeArgs, mut origins: Origins) -> Result<Config> {
+    let ServeArgs { config: file, mut settings, azurite: flags } = arguments;
+    let said = flags.apply(&mut settings, &mut origins)?;
+    for line in said.into_iter().chain(azurite::variables(|name| std::env::var_os(name).is_some())) {
+        output::complain(&line);
+    }
+    let accounts = match std::env::var("AZURITE_ACCOUNTS") {
+        Err(VarError::NotUnicode(_)) => bail!("AZURITE_ACCOUNTS is not text"),
+        set => set.ok(),
+    };
+    let mut config = Config::resolve(settings, file.as_deref(), accounts.as_deref(), origins)?;
+    if flags.choose_ports() && config.admin_port_is_default {
+        // A script that starts several Azurites side by side gives each its ports, and knows no admin port.
+        config.admin.1 = 0;
+    }
+    Ok(config)
 }
 
 async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<Tls>>) -> Result<()> {
@@ -130,11 +158,20 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
     admin_ports.open(admin, None, Arc::new(service), limits);
     ports.tasks.spawn(Arc::clone(&copies).run(opened.store.clone(), shutdown.clone()));
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
-    banner::print(config, &endpoints, &closed, admin_address);
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let ports_file = config.ports_file.as_deref();
+    let ports_file = ports_file.map(|path| PortsFile::write(path, scheme, &endpoints, admin_address)).transpose()?;
+    let kept: Vec<String> = accounts
+        .list()
+        .iter()
+        .filter(|account| account.origin == Origin::Stored)
+        .map(|account| account.name.as_str().to_owned())
+        .collect();
+    banner::print(config, &kept, &endpoints, &closed, admin_address);
 
     signals.next().await;
     tracing::info!("stopping: finishing the requests in flight");
-    drop(note);
+    drop((note, ports_file));
     let _everybody_hears = stop.send(true);
     let ended = async {
         while ports.tasks.join_next().await.is_some() {}

@@ -42,6 +42,12 @@ settings! {
     data_dir: Option<PathBuf>, "data-dir", "LAZULI_DATA_DIR", "DIR";
     /// Address to listen on, IPv4 or IPv6; repeatable [default: 127.0.0.1]
     listen: Vec<IpAddr>, "listen", "LAZULI_LISTEN", "ADDRESS", [value_delimiter = ','];
+    /// Address of the Blob service, where it differs from that of the others; repeatable [default: --listen]
+    blob_listen: Vec<IpAddr>, "blob-listen", "LAZULI_BLOB_LISTEN", "ADDRESS", [value_delimiter = ','];
+    /// Address of the Queue service; repeatable [default: --listen]
+    queue_listen: Vec<IpAddr>, "queue-listen", "LAZULI_QUEUE_LISTEN", "ADDRESS", [value_delimiter = ','];
+    /// Address of the Table service; repeatable [default: --listen]
+    table_listen: Vec<IpAddr>, "table-listen", "LAZULI_TABLE_LISTEN", "ADDRESS", [value_delimiter = ','];
     /// Port of the Blob service; 0 takes a free one [default: 10000]
     blob_port: Option<u16>, "blob-port", "LAZULI_BLOB_PORT", "PORT";
     /// Port of the Queue service [default: 10001]
@@ -56,6 +62,9 @@ settings! {
     admin_port: Option<u16>, "admin-port", "LAZULI_ADMIN_PORT", "PORT";
     /// Address of the admin port [default: 127.0.0.1]
     admin_listen: Option<IpAddr>, "admin-listen", "LAZULI_ADMIN_LISTEN", "ADDRESS";
+    /// File that says as JSON which ports are open, for who starts the server with port 0; written when they are, and
+    /// taken away at a clean end [default: none]
+    ports_file: Option<PathBuf>, "ports-file", "LAZULI_PORTS_FILE", "FILE";
     /// When a write is acknowledged: when it would survive a power failure (sync), when the kernel has it (relaxed), or
     /// never kept at all (memory) [default: sync]
     durability: Option<Durability>, "durability", "LAZULI_DURABILITY", "MODE";

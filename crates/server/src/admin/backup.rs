@@ -18,7 +18,7 @@ use store_embedded::CopyProgress;
 use tokio::sync::mpsc;
 use types::ErrorCode;
 
-use crate::engine::Opened;
+use crate::engine::{self, Opened};
 
 /// Lines that wait for the client; more are left out.
 const LINES: usize = 16;
@@ -57,7 +57,7 @@ impl Backups {
             drop(running);
             let last = match outcome {
                 Ok(done) => format!("done {} {}\n", done.rows, done.bytes),
-                Err(error) => format!("failed {}\n", error.to_string().replace('\n', " ")),
+                Err(error) => format!("failed {}\n", format!("{:#}", engine::reason(error)).replace('\n', " ")),
             };
             tracing::info!(target = %target.display(), outcome = last.trim_end(), "backup");
             let _client_went_away = lines.blocking_send(last);

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use access::{AccountKey, Accounts, account::DEVELOPMENT_ACCOUNT, account::DEVELOPMENT_KEY};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use store::Store;
 use store_embedded::{EmbeddedEngine, OpenError};
 use types::names::AccountName;
@@ -14,6 +14,8 @@ use crate::{
     cli::{AccountCommand, Place},
     config,
     engine::{self, OpenExistingError},
+    failure::misconfigured,
+    files::DataDirectory,
     output, randomness,
     settings::Durability,
 };
@@ -70,11 +72,11 @@ pub(crate) fn first_key(place: &Place, name: &str) -> Result<AccountKey> {
 
 pub(crate) fn parse_key(text: &str) -> Result<AccountKey> {
     // The text itself stays out of the message.
-    AccountKey::parse(text).context("a key is not right")
+    AccountKey::parse(text).context("a key is not right").map_err(misconfigured)
 }
 
 fn parse(name: &str) -> Result<AccountName> {
-    AccountName::parse(name).with_context(|| format!("{name:?} cannot be an account"))
+    AccountName::parse(name).with_context(|| format!("{name:?} cannot be an account")).map_err(misconfigured)
 }
 
 fn shown(keys: &[AccountKey]) -> String {
@@ -83,8 +85,15 @@ fn shown(keys: &[AccountKey]) -> String {
 
 fn apply(place: &Place, create: bool, change: &Change) -> Result<String> {
     let data_dir = config::data_dir(place.data_dir.clone(), place.config.as_deref())?;
-    if create && !data_dir.join("VERSION").is_file() {
-        engine::open(&data_dir, Durability::Sync)?.close()?;
+    if matches!(change, Change::Add(..)) {
+        match engine::look(&data_dir)? {
+            DataDirectory::Missing | DataDirectory::Empty if !create => bail!(
+                "there is no data directory {} yet; --create makes it, and so does the first `lazuli serve`",
+                data_dir.display()
+            ),
+            DataDirectory::Ours => {}
+            _ => engine::open(&data_dir, Durability::Sync)?.close()?,
+        }
     }
     match engine::open_existing(&data_dir) {
         Ok(engine) => directly(Arc::new(engine), change),

@@ -2,7 +2,6 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    net::TcpStream,
     path::Path,
     time::Duration,
 };
@@ -12,17 +11,16 @@ use store_embedded::{CopyProgress, OpenError};
 
 use crate::{
     admin::{BACKUP_PATH, TOKEN_HEADER},
+    admin_client,
     cli::BackupArgs,
     config,
     engine::{self, OpenExistingError},
-    files::AdminNote,
     output,
     progress::{Bar, size},
 };
 
 /// Longest silence of the server: the rows of a large store are copied before the first bytes.
 const SILENCE: Duration = Duration::from_mins(30);
-const CONNECT: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(arguments: BackupArgs) -> Result<()> {
     let data_dir = config::data_dir(arguments.place.data_dir, arguments.place.config.as_deref())?;
@@ -32,7 +30,8 @@ pub(crate) fn run(arguments: BackupArgs) -> Result<()> {
         Ok(engine) => {
             let copied = engine.backup(&target, |done| bar.show(done.rows, done.bytes, done.total_bytes));
             let closed = engine.close();
-            let done = copied.with_context(|| format!("cannot back up to {}", target.display()))?;
+            let done =
+                copied.map_err(engine::reason).with_context(|| format!("cannot back up to {}", target.display()))?;
             closed?;
             done
         }
@@ -46,9 +45,7 @@ pub(crate) fn run(arguments: BackupArgs) -> Result<()> {
 
 /// Asks the server that has the directory.
 fn ask(data_dir: &Path, target: &Path, bar: &mut Bar) -> Result<CopyProgress> {
-    let in_use = || format!("{} is in use, and no server answers for it", data_dir.display());
-    let note = AdminNote::read(data_dir).with_context(in_use)?;
-    let mut stream = TcpStream::connect_timeout(&note.address, CONNECT).with_context(in_use)?;
+    let (note, mut stream) = admin_client::connect(data_dir)?;
     stream.set_read_timeout(Some(SILENCE))?;
     // HTTP/1.0: the answer ends with the connection, and its last line says whether it is whole.
     write!(

@@ -36,11 +36,13 @@ pub(crate) fn run(arguments: &CertArgs) -> Result<()> {
     write(key, &private, *force, true)?;
     write(cert, &certificate, *force, false)?;
     output::print(&format!(
-        "certificate  {}\nkey          {}\n\nlazuli serve --tls-cert {} --tls-key {}\n",
-        cert.display(),
-        key.display(),
-        cert.display(),
-        key.display()
+        "certificate  {cert}\nkey          {key}\n\nlazuli serve --tls-cert {cert} --tls-key {key}\n\n\
+         Clients have to be told to trust it:\n  \
+         REQUESTS_CA_BUNDLE={cert}   Python, Azure CLI\n  \
+         SSL_CERT_FILE={cert}        Python with aio, Go, rclone\n  \
+         NODE_EXTRA_CA_CERTS={cert}  Node\n",
+        cert = cert.display(),
+        key = key.display(),
     ));
     Ok(())
 }
