@@ -52,7 +52,7 @@ pub(crate) async fn set(
         account: caller.unit(),
         name,
         preconditions: conditions::of_container(caller, &request.headers, service.store.now())?,
-        acl: Acl { public_access, policies: signed_identifiers::parse(&document)? },
+        acl: Acl { public_access, policies: signed_identifiers::parse(Service::Blob, &document)? },
     };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let done = service

@@ -109,6 +109,12 @@ pub fn parse(content_type: &str, body: &Bytes, requests_max: usize) -> Result<Ve
 
 const UNCLOSED: BatchError = Malformed("the last boundary is missing");
 
+/// True for a Content-Type that a batch can have.
+#[must_use]
+pub fn is_batch(content_type: &str) -> bool {
+    boundary(content_type).is_some()
+}
+
 /// The boundary of a `multipart/mixed`.
 fn boundary(content_type: &str) -> Option<&str> {
     let (kind, parameters) = content_type.split_once(';')?;

@@ -24,6 +24,18 @@ use crate::{
 
 const COPY_SOURCE_AUTHORIZATION: HeaderName = HeaderName::from_static("x-ms-copy-source-authorization");
 
+/// The source of a copy that is on this server.
+#[derive(Clone, Copy, Debug)]
+pub struct CopySource<'a> {
+    /// Which.
+    pub target: &'a Target,
+    /// Whether its URL begins with `https`.
+    pub secure: bool,
+    /// Whether the credential of the request also opens a source of the same account that has none of its own. True for
+    /// an asynchronous copy only.
+    pub by_caller: bool,
+}
+
 /// A caller that was authenticated.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -107,8 +119,7 @@ impl Caller {
     }
 
     /// Who reads the source of a copy: the token in `x-ms-copy-source-authorization`, the signature in the source's URL,
-    /// the caller itself if the source is in the same account, or nobody. The read is then authorised like any other.
-    /// `secure` says whether the URL of the source begins with `https`.
+    /// the caller itself where the copy may be its own reader, or nobody. The read is then authorised like any other.
     ///
     /// # Errors
     /// There is no such account, or the credential of the source is not right.
@@ -117,20 +128,18 @@ impl Caller {
         accounts: &Accounts,
         service: Service,
         request: &Request,
-        source: &Target,
-        secure: bool,
+        source: CopySource<'_>,
     ) -> Result<Self, ServiceError> {
-        let now = request.received_at;
-        let account = accounts.get(&source.account).ok_or_else(failed)?;
-        let query: Vec<(&str, &str)> = source.query.iter().collect();
+        let (now, CopySource { target, secure, by_caller }) = (request.received_at, source);
+        let account = accounts.get(&target.account).ok_or_else(failed)?;
+        let query: Vec<(&str, &str)> = target.query.iter().collect();
         let grant = if let Some(authorization) = headers::text(&request.headers, &COPY_SOURCE_AUTHORIZATION)? {
             let Some(token) = authorization.strip_prefix("Bearer ") else { return Err(malformed_header()) };
             by_token(accounts, &account, token, request)?
         } else if let Some(fields) = Fields::find(&query).map_err(|refusal| sas_answer(&refusal, &account))? {
-            let door =
-                Door { accounts, account: &account, service, request, target: source, query: &query, now, secure };
+            let door = Door { accounts, account: &account, service, request, target, query: &query, now, secure };
             door.by_signature(&fields, None)?
-        } else if account.unit == self.unit() && !self.is_anonymous() {
+        } else if by_caller && account.unit == self.unit() && !self.is_anonymous() {
             self.grant.clone()
         } else {
             access::anonymous(accounts, &account, now)

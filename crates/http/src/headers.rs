@@ -309,6 +309,15 @@ pub fn text<'a>(headers: &'a Headers, name: &HeaderName) -> Result<Option<&'a st
     }
 }
 
+/// The same of an optional header that clients also send empty when they mean nothing: empty counts as absent. Not for
+/// conditions on ETags: one that is dropped is a lost update.
+///
+/// # Errors
+/// It holds something else than visible ASCII.
+pub fn filled<'a>(headers: &'a Headers, name: &HeaderName) -> Result<Option<&'a str>, ServiceError> {
+    Ok(text(headers, name)?.filter(|text| !text.trim().is_empty()))
+}
+
 /// The value of a header that must be there.
 ///
 /// # Errors
@@ -317,12 +326,12 @@ pub fn required<'a>(headers: &'a Headers, name: &HeaderName) -> Result<&'a str, 
     text(headers, name)?.ok_or_else(|| ServiceError::missing_header(name.as_str()))
 }
 
-/// The value of a header as a whole number.
+/// The value of a header as a whole number; empty counts as absent.
 ///
 /// # Errors
 /// It is no whole number below 2^64.
 pub fn number(headers: &Headers, name: &HeaderName) -> Result<Option<u64>, ServiceError> {
-    let Some(text) = text(headers, name)? else { return Ok(None) };
+    let Some(text) = filled(headers, name)? else { return Ok(None) };
     match digits(text.as_bytes()) {
         Some(number) => Ok(Some(number)),
         None => Err(ServiceError::invalid_header(name.as_str(), text)),
@@ -388,6 +397,16 @@ mod tests {
     fn values_are_not_shown() {
         let headers: Headers = [("authorization", "SharedKey a:secret")].into_iter().collect();
         assert_eq!(format!("{headers:?}"), "[\"authorization\"]");
+    }
+
+    #[test]
+    fn empty_counts_as_absent() {
+        let sent: Headers = [("x-ms-range", ""), ("x-ms-date", " "), ("x-ms-version", "a")].into_iter().collect();
+        for (name, expected) in [(X_MS_RANGE, None), (X_MS_DATE, None), (X_MS_VERSION, Some("a")), (CONTENT_MD5, None)]
+        {
+            assert_eq!(filled(&sent, &name).unwrap(), expected, "{name}");
+        }
+        assert_eq!(number(&sent, &X_MS_RANGE).unwrap(), None);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub mod version;
 pub mod xml;
 
 pub use body::{Body, BodyError};
-pub use caller::Caller;
+pub use caller::{Caller, CopySource};
 pub use commons::Commons;
 pub use error::ServiceError;
 pub use error_format::{ErrorFormat, ODataMetadata};
@@ -63,4 +63,4 @@ pub use request::{Request, RequestId};
 pub use response::{Response, ResponseBody, StreamError};
 pub use serve::{Handshake, Io, Listener, Secured, Shutdown, serve};
 pub use service::{BoxFuture, Host, Outcome, Record, Service};
-pub use target::{RawTarget, Target};
+pub use target::{RawTarget, Target, account_of};

@@ -22,7 +22,7 @@ pub(crate) async fn set(
 ) -> Result<Response, ServiceError> {
     let address = names::address(caller, &request)?;
     let body = request.body.collect(caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
-    let policies = signed_identifiers::parse(&body)?;
+    let policies = signed_identifiers::parse(Service::Queue, &body)?;
     let operation = SetQueueAcl { address, acl: Acl { policies, ..Acl::default() } };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();

@@ -11,7 +11,7 @@ use std::{
 
 use access::{Origin, bearer::Bearer};
 use anyhow::{Context as _, Result, bail};
-use blob_rest::Copies;
+use blob_rest::{Copies, Here};
 use rest::{Commons, Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
     net::TcpListener,
@@ -148,7 +148,13 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
     }
     let accounts = compose::accounts(&opened.store, config, &bearer).await?;
     let client = Arc::new(Client::new(config.copy_sources));
-    let copies = Arc::new(Copies::new(client, config.domains.clone()));
+    let blob = services.iter().filter(|service| service.name == "blob").flat_map(|service| &service.listeners);
+    let here = Here {
+        domains: config.domains.clone(),
+        listeners: blob.map(TcpListener::local_addr).collect::<Result<_, _>>()?,
+        remote: config.copy_sources_remote.clone(),
+    };
+    let copies = Arc::new(Copies::new(client, here));
     let parts = Parts { store: &opened.store, accounts: &accounts, copies: &copies };
     for service in services {
         let handshake = tls.clone().map(|tls| -> Arc<dyn Handshake> { tls });

@@ -100,6 +100,10 @@ settings! {
     /// From where blobs may be copied besides this server: from public addresses, also from internal ones (any), or from
     /// nowhere (none) [default: public]
     copy_sources: Option<CopySources>, "copy-sources", "LAZULI_COPY_SOURCES", "WHICH";
+    /// An account whose name at core.windows.net is not the account here but the one in the cloud, when blobs are copied
+    /// from it: for a migration; repeatable [default: every account of this server is the one here]
+    copy_sources_remote: Vec<String>, "copy-sources-remote", "LAZULI_COPY_SOURCES_REMOTE", "ACCOUNT",
+        [value_delimiter = ','];
     /// Form of the log on standard error [default: text]
     log: Option<LogFormat>, "log", "LAZULI_LOG", "FORMAT";
     /// Least severe events that are logged [default: info]

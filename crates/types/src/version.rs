@@ -158,6 +158,8 @@ switches! {
     TierTimeConditions: 2026 - 4 - 6;
     /// Create File with content, the tier Smart.
     CreateFileWithData: 2026 - 6 - 6;
+    /// Get Blob tells the access tier.
+    TierOfDownloads: 2026 - 10 - 6;
     /// Listings as Arrow, List Ranges in pages.
     ArrowListings: 2026 - 10 - 6;
 }
