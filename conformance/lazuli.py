@@ -23,12 +23,15 @@ def run(*arguments):
 class Server:
     """A running server. The data directory outlives restarts and is removed at the end."""
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, **popen):
+        """`popen` goes to subprocess.Popen: another `stderr`, or limits of the process."""
         self.flags = flags
+        self.popen = popen
         self.directory = tempfile.TemporaryDirectory(prefix="lazuli-")
         self.data = pathlib.Path(self.directory.name) / "data"
         self.process, self.errors = None, None
         self.ports = {}
+        self.admin_port = None
 
     def start(self):
         started = time.monotonic()
@@ -37,11 +40,13 @@ class Server:
              *([] if "--log-level" in self.flags else ["--log-level", "error"]),
              "--blob-port", "0", "--queue-port", "0", "--table-port", "0", "--file-port", "0",
              "--smb-port", "0", "--admin-port", "0", *self.flags],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            stdout=subprocess.PIPE, text=True, **{"stderr": self.errors, **self.popen},
         )
         for line in self.process.stdout:
             for service, port in re.findall(r"(\w+)Endpoint=https?://127\.0\.0\.1:(\d+)/", line):
                 self.ports[service] = int(port)
+            if admin := re.match(r"\s+admin\s+http://127\.0\.0\.1:(\d+)", line):
+                self.admin_port = int(admin[1])
             if line.startswith("Ready"):
                 break
         else:

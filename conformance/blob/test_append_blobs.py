@@ -70,7 +70,7 @@ def test_sealed_is_sealed(blob):
     with refused(412, "AppendPositionConditionNotMet"):
         blob.seal_append_blob(appendpos_condition=99)
     sealed = blob.seal_append_blob(appendpos_condition=3)
-    assert sealed["blob_sealed"] is True and sealed["etag"] == etag
+    assert sealed["blob_sealed"] is True and sealed["etag"] != etag
     with refused(409, "BlobIsSealed"):
         blob.append_block(b"more")
     blob.seal_append_blob()  # again

@@ -130,7 +130,7 @@ def test_a_source_in_no_container_is_not_taken_for_a_missing_destination(service
 
 def test_tags_of_the_source_come_also_when_its_bytes_are_checked(source, copy, raw):
     md5 = base64.b64encode(hashlib.md5(b"block").digest()).decode()
-    headers = {"x-ms-copy-source": source.url, "x-ms-requires-sync": "true", "x-ms-source-content-md5": md5,
+    headers = {"x-ms-copy-source": readable(source), "x-ms-requires-sync": "true", "x-ms-source-content-md5": md5,
                "x-ms-copy-source-tag-option": "COPY"}
     path = f"/{copy.container_name}/{copy.blob_name}"
     answer = raw.call("PUT", path, {}, {**headers, "x-ms-tags": "a=b"})
@@ -153,14 +153,14 @@ def test_conditions_of_the_source_and_of_the_destination(source, copy, requires_
     etag = source.get_blob_properties().etag
     old, new = [source.get_blob_properties().last_modified + datetime.timedelta(days=days) for days in (-1, 1)]
     unmet = [
-        {"source_etag": '"0x1"', "source_match_condition": MatchConditions.IfNotModified},
-        {"source_etag": etag, "source_match_condition": MatchConditions.IfModified},
-        {"source_if_unmodified_since": old},
-        {"source_if_modified_since": new},
+        ({"source_etag": '"0x1"', "source_match_condition": MatchConditions.IfNotModified}, 412, "SourceConditionNotMet"),
+        ({"source_etag": etag, "source_match_condition": MatchConditions.IfModified}, 304, "CannotVerifyCopySource"),
+        ({"source_if_unmodified_since": old}, 412, "CannotVerifyCopySource"),
+        ({"source_if_modified_since": new}, 304, "CannotVerifyCopySource"),
     ]
     url = readable(source)
-    for options in unmet:
-        with refused(412, "SourceConditionNotMet"):
+    for options, status, code in unmet:
+        with refused(*((status, code) if requires_sync else (412, "SourceConditionNotMet"))):
             copy.start_copy_from_url(url, requires_sync=requires_sync, **options)
     options = {"source_etag": etag, "source_match_condition": MatchConditions.IfNotModified, "source_if_unmodified_since": new}
     copy.start_copy_from_url(url, requires_sync=requires_sync, **options)
@@ -287,10 +287,9 @@ def test_put_blob_from_url_of_a_page_blob_in_very_many_parts(server, container, 
     with concurrent.futures.ThreadPoolExecutor(16) as writers:
         list(writers.map(write, [range(first, parts, 16) for first in range(16)]))
     expected = b"".join(number.to_bytes(2, "big") * 256 + bytes(512) for number in range(parts))
-    for url in (pages.url, readable(pages)):
-        copy.upload_blob_from_url(url, overwrite=True)
-        found = copy.get_blob_properties()
-        assert (found.blob_type, content(copy)) == (BlobType.BLOCKBLOB, expected)
+    copy.upload_blob_from_url(readable(pages), overwrite=True)
+    found = copy.get_blob_properties()
+    assert (found.blob_type, content(copy)) == (BlobType.BLOCKBLOB, expected)
 
 
 def test_put_block_from_url(digits, copy):
@@ -311,7 +310,7 @@ def test_append_block_from_url(digits, copy):
     copy.append_block_from_url(url, appendpos_condition=20)
     with refused(412, "AppendPositionConditionNotMet"):
         copy.append_block_from_url(url, appendpos_condition=20)
-    with refused(412, "SourceConditionNotMet"):
+    with refused(304, "CannotVerifyCopySource"):
         copy.append_block_from_url(url, source_etag=etag, source_match_condition=MatchConditions.IfModified)
     with refused(400, "Md5Mismatch"):
         copy.append_block_from_url(url, 10, 20, source_content_md5=md5(b"else"))

@@ -407,7 +407,7 @@ def test_a_user_delegation_sas_can_be_bound_to_a_user_and_to_headers(server, con
 def test_a_delegation_key_needs_a_token_with_the_right_to_it(server, service, issuer):
     assert delegation_key(server, issuer, "Storage Queue Data Contributor").status == 403
     assert delegation_key(server, issuer, "Storage Blob Delegator").status == 200
-    refused(lambda: service.get_user_delegation_key(later(minutes=-5), later()), 403, "AuthorizationFailure")
+    refused(lambda: service.get_user_delegation_key(later(minutes=-5), later()), 403, "AuthenticationFailed")
 
 
 @pytest.fixture(scope="module")

@@ -175,7 +175,7 @@ def test_service_properties_and_stats(server, service):
     assert [rule.allowed_origins for rule in found["cors"]] == ["http://app"]
     service.set_service_properties(cors=[])
     assert service.get_service_properties()["hour_metrics"].enabled, "what is not named stays"
-    stats = Client(server.ports["Queue"]).call("GET", "/", {"restype": "service", "comp": "stats"})
+    stats = Client(server.ports["Queue"]).call("GET", "-secondary/", {"restype": "service", "comp": "stats"})
     assert (stats.status, elements(stats.text)["Status"]) == (200, "live")
 
 

@@ -151,4 +151,6 @@ def test_service_properties_and_cors(service, raw):
     assert allowed.status == 200 and allowed.headers["access-control-allow-origin"] == "http://example.com"
     service.set_service_properties(cors=[])
     stats = raw.call("GET", "/?restype=service&comp=stats", comp="stats")
+    assert (stats.status, stats.headers["x-ms-error-code"]) == (400, "InvalidQueryParameterValue")
+    stats = raw.call("GET", "-secondary/?restype=service&comp=stats", comp="stats")
     assert stats.status == 200 and b"<Status>live</Status>" in stats.body

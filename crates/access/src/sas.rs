@@ -70,6 +70,9 @@ pub enum SasRefusal {
     /// The version does not have this kind of signature, or is none.
     #[error("sv is not a version of this kind of signature: {0}")]
     Version(String),
+    /// A control character: a line break would make one field look like two in what is signed.
+    #[error("{0} contains a control character")]
+    Control(&'static str),
     /// A parameter that is not supported.
     #[error("{0} is not supported")]
     Unsupported(&'static str),

@@ -5,7 +5,7 @@
 /// One rule. The lists hold what stands between the commas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CorsRule {
-    /// Origins, or `*`.
+    /// Origins, all subdomains of a domain (`http://*.contoso.com`), or `*`.
     pub allowed_origins: Vec<String>,
     /// Verbs.
     pub allowed_methods: Vec<String>,
@@ -22,7 +22,7 @@ pub struct CorsRule {
 pub struct Match<'a> {
     /// The rule.
     pub rule: &'a CorsRule,
-    /// True when it names the origin, false when it allows any.
+    /// True when it names the origin or its domain, false when it allows any.
     pub exact: bool,
 }
 
@@ -30,11 +30,19 @@ pub struct Match<'a> {
 #[must_use]
 pub fn actual<'a>(rules: &'a [CorsRule], origin: &str, method: &str) -> Option<Match<'a>> {
     rules.iter().find_map(|rule| {
-        let exact = rule.allowed_origins.iter().any(|allowed| allowed == origin);
+        let exact = rule.allowed_origins.iter().any(|allowed| allowed == origin || is_subdomain(origin, allowed));
         let any = rule.allowed_origins.iter().any(|allowed| allowed == "*");
         let method = rule.allowed_methods.iter().any(|allowed| allowed.eq_ignore_ascii_case(method));
         (method && (exact || any)).then_some(Match { rule, exact: exact && !any })
     })
+}
+
+/// True for an origin below the domain of `http://*.contoso.com`, with the same scheme and port.
+fn is_subdomain(origin: &str, allowed: &str) -> bool {
+    let Some((scheme, domain)) = allowed.split_once("*.") else { return false };
+    let labels = origin.strip_prefix(scheme).and_then(|host| host.strip_suffix(domain)?.strip_suffix('.'));
+    let is_host = |labels: &str| labels.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+    scheme.ends_with("://") && labels.is_some_and(|labels| !labels.is_empty() && is_host(labels))
 }
 
 /// The rule that allows a preflighted request with these headers.
@@ -99,6 +107,30 @@ mod tests {
             assert_eq!(found, expected, "{origin} {method} {headers:?}");
         }
         assert_eq!(actual(&[], "http://a", "GET"), None);
+    }
+
+    #[test]
+    fn a_wildcard_stands_for_all_subdomains() {
+        let rules = [rule("http://*.contoso.com,https://*.corp:8080", "GET", "")];
+        for (origin, allowed) in [
+            ("http://a.contoso.com", true),
+            ("http://a.b.contoso.com", true),
+            ("http://contoso.com", false),
+            ("http://.contoso.com", false),
+            ("https://a.contoso.com", false),
+            ("http://a.contoso.com:80", false),
+            ("http://acontoso.com", false),
+            ("http://evil.com/.contoso.com", false),
+            ("http://evil.com#.contoso.com", false),
+            ("http://a.contoso.com.evil.com", false),
+            ("https://x.corp:8080", true),
+            ("https://x.corp", false),
+        ] {
+            let found = actual(&rules, origin, "GET");
+            assert_eq!(found, allowed.then_some(Match { rule: &rules[0], exact: true }), "{origin}");
+        }
+        // Not a pattern of its own: it has no scheme.
+        assert_eq!(actual(&[rule("*.contoso.com", "GET", "")], "http://a.contoso.com", "GET"), None);
     }
 
     #[test]

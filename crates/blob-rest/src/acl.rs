@@ -47,12 +47,12 @@ pub(crate) async fn set(
     let lease_id = conditions::lease_id(&request.headers)?;
     let asked = GetContainerAcl { account: caller.unit(), name: name.clone(), lease_id };
     caller.authorize(&service.store.snapshot(), asked).await?;
-    let document = request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?;
+    let document = request.body.collect(caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
     let operation = SetContainerAcl {
         account: caller.unit(),
         name,
         preconditions: conditions::of_container(caller, &request.headers, service.store.now())?,
-        acl: Acl { public_access, policies: signed_identifiers::parse(&document)? },
+        acl: Acl { public_access, policies: signed_identifiers::parse(Service::Blob, &document)? },
     };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let done = service
@@ -77,8 +77,7 @@ pub(crate) async fn user_delegation_key(
     caller: &Caller,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
-    caller.known()?;
-    let document = request.body.collect(delegation_key::BODY_MAX_BYTES).await?;
+    let document = request.body.collect(caller.known()?, delegation_key::BODY_MAX_BYTES).await?;
     let rows = service.store.snapshot();
-    delegation_key::answer(caller, &rows, Service::Blob, &document, service.store.now()).await
+    delegation_key::answer(caller, &rows, Service::Blob, &document, request.received_at).await
 }

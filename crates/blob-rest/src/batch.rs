@@ -1,7 +1,7 @@
 //! Blob Batch: many Delete Blob or Set Blob Tier in one request, each with its own credential and its own answer.
 //!
-//! What is no batch is refused as a whole, before anything is done. The parts do not know of each other: they are done
-//! side by side, in no order, and one that fails stops no other.
+//! What is no batch is refused as a whole, before anything is done: one answer stands in the place of all. The parts do not
+//! know of each other: they are done side by side, in no order, and one that fails stops no other.
 
 use std::{
     future::poll_fn,
@@ -9,9 +9,10 @@ use std::{
     task::{Context, Poll},
 };
 
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use rest::{
-    BoxFuture, ErrorFormat, Request, Response, ResponseBody, ServiceError,
+    BoxFuture, ErrorFormat, Known, Request, Response, ResponseBody, ServiceError,
     batch::{self, EmbeddedResponse, Piece},
     headers,
 };
@@ -42,9 +43,18 @@ pub(crate) async fn submit(
     service: &BlobService,
     mut request: Request,
     scope: Scope,
+    known: Known,
 ) -> Result<Response, ServiceError> {
-    let parts = parse(&mut request, scope).await?;
+    let (kind, body) = receive(&mut request, known).await?;
     let (request_id, now) = (request.request_id, service.store.now());
+    let parts = match parse(&kind, &body, &request, scope) {
+        Ok(parts) => parts,
+        // The service answers so, and its clients look for it: one part, of no request.
+        Err(error) => {
+            let refused = EmbeddedResponse::new(None, Response::from(error), ErrorFormat::Xml, request_id, now);
+            return answered(&[refused], &request);
+        }
+    };
     let answers = parts.into_iter().map(|part| -> BoxFuture<'_, EmbeddedResponse> {
         Box::pin(async move {
             let answer = route::run(service, part.request, part.operation).await;
@@ -52,21 +62,31 @@ pub(crate) async fn submit(
             EmbeddedResponse::new(part.content_id, answer, ErrorFormat::Xml, request_id, now)
         })
     });
-    let answers = all(answers.collect()).await;
-    let boundary = format!("batchresponse_{request_id}");
+    answered(&all(answers.collect()).await, &request)
+}
+
+fn answered(answers: &[EmbeddedResponse], request: &Request) -> Result<Response, ServiceError> {
+    let boundary = format!("batchresponse_{}", request.request_id);
     let kind = HeaderValue::from_str(&format!("multipart/mixed; boundary={boundary}"));
-    let body = ResponseBody::bytes(batch::write(&answers, &boundary));
+    let body = ResponseBody::bytes(batch::write(answers, &boundary));
     Ok(Response::new(StatusCode::ACCEPTED).body(kind.map_err(|_| ServiceError::internal())?, body))
 }
 
-async fn parse(request: &mut Request, scope: Scope) -> Result<Vec<Part>, ServiceError> {
+/// The body and its type, without which it cannot be read at all.
+async fn receive(request: &mut Request, known: Known) -> Result<(String, Bytes), ServiceError> {
     if !request.version.is_none_or(|version| version.has(Switch::Batch)) {
         return Err(ServiceError::invalid_query("comp", "batch", "the version of the request has no batches"));
     }
     let kind = headers::required(&request.headers, &header::CONTENT_TYPE)?.to_owned();
+    if !batch::is_batch(&kind) {
+        return Err(ServiceError::invalid_header(header::CONTENT_TYPE.as_str(), &kind));
+    }
     let limit = usize::try_from(limits::BLOB_BATCH_MAX_BYTES).unwrap_or(usize::MAX);
-    let body = request.body.collect(limit).await?;
-    let pieces = batch::parse(&kind, &body, limits::BLOB_BATCH_MAX)?;
+    Ok((kind, request.body.collect(known, limit).await?))
+}
+
+fn parse(kind: &str, body: &Bytes, request: &Request, scope: Scope) -> Result<Vec<Part>, ServiceError> {
+    let pieces = batch::parse(kind, body, limits::BLOB_BATCH_MAX)?;
     pieces.into_iter().map(|piece| part(piece, request, scope)).collect()
 }
 

@@ -5,6 +5,7 @@ use blob::{
     object::{self, DeleteBlob, DeleteSnapshots, FoundBlob, ReadBlob},
     reader::{self, BlobReader},
 };
+use concurrency::conditions::Resource;
 use http::{HeaderName, StatusCode, header};
 use rest::{
     ByteRange, Caller, Headers, Request, Response, ResponseBody, ServiceError, StreamError,
@@ -14,7 +15,7 @@ use rest::{
     structured,
 };
 use store::Scope;
-use types::{ErrorCode, limits};
+use types::{ErrorCode, Switch, limits};
 
 use crate::{
     BlobService, conditions, described, errors,
@@ -36,18 +37,22 @@ const UNKEPT: usize = 4;
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let range = ByteRange::from_headers(&request.headers)?;
     let message = structured::requested(&request.headers)?;
-    let (found, mut reader, wanted) = open(service, caller, request, range).await?;
+    let Opened { found, mut reader, wanted, ranged } = open(service, caller, request, range).await?;
     let bytes = wanted.end - wanted.start;
-    let checks = Checks::of(&request.headers, range.is_some(), bytes)?;
+    // A range that `If-Range` took away has no checksum.
+    let checks = if ranged == range.is_some() { Checks::of(&request.headers, ranged, bytes)? } else { None };
 
-    let status = if range.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
+    let status = if ranged { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let mut response = described::blob(Response::new(status), caller.version, &found.properties);
-    let whole_md5 = found.properties.headers.content_md5.as_ref().map(checksum::format_md5);
-    if range.is_some() {
+    if let Some(tier) = found.properties.tier.as_ref().filter(|_| caller.version.has(Switch::TierOfDownloads)) {
+        response = described::tier(response, tier);
+    }
+    let whole_md5 = found.properties.headers.content_md5.as_ref().map(metadata::md5_text);
+    if ranged {
         response = response.text_header(header::CONTENT_RANGE, &content_range(&wanted, found.properties.length));
     }
     if let Some(md5) = whole_md5 {
-        let name = if range.is_some() { BLOB_CONTENT_MD5 } else { headers::CONTENT_MD5 };
+        let name = if ranged { BLOB_CONTENT_MD5 } else { headers::CONTENT_MD5 };
         response = response.text_header(name, &md5);
     }
     if let Some(checks) = checks {
@@ -75,13 +80,24 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     Ok(response.content(body))
 }
 
+/// A blob that is open for reading.
+struct Opened {
+    found: FoundBlob,
+    reader: BlobReader,
+    /// The bytes that are wanted.
+    wanted: std::ops::Range<u64>,
+    /// Whether they are the range that was asked for: `If-Range` may say that all of it is wanted instead.
+    ranged: bool,
+}
+
 /// Finds the blob and opens what is wanted of it. A blob that changes in between is found again.
 async fn open(
     service: &BlobService,
     caller: &Caller,
     request: &Request,
     range: Option<ByteRange>,
-) -> Result<(FoundBlob, BlobReader, std::ops::Range<u64>), ServiceError> {
+) -> Result<Opened, ServiceError> {
+    let if_range = conditions::if_range(&request.headers, service.store.now());
     let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
     for attempt in 0..ATTEMPTS {
         // The snapshot is held until the bytes are open: until then nothing it refers to can go.
@@ -92,12 +108,14 @@ async fn open(
             reader::find_and_keep(&service.store, &operation).await
         };
         let mut found = found.map_err(errors::of)?;
-        let length = found.properties.length;
+        let BlobProperties { length, etag, last_modified, .. } = found.properties;
+        let same = if_range.is_none_or(|condition| condition.holds(Resource::Present { etag, last_modified }));
+        let range = range.filter(|_| same);
         let wanted = range.map_or(Ok(0..length), |range| range.within(length))?;
         let opened = reader::open(&service.store, &snapshot, &found, wanted.clone()).await;
         if let Some(reader) = opened.map_err(errors::of)? {
             metadata::override_headers(&mut found.properties.headers, caller);
-            return Ok((found, reader, wanted));
+            return Ok(Opened { found, reader, wanted, ranged: range.is_some() });
         }
     }
     Err(ServiceError::busy("The blob changes too often to be read."))
@@ -113,7 +131,7 @@ struct Checks {
 impl Checks {
     fn of(sent: &Headers, ranged: bool, bytes: u64) -> Result<Option<Self>, ServiceError> {
         let asked = |name: &HeaderName| -> Result<bool, ServiceError> {
-            match headers::text(sent, name)? {
+            match headers::filled(sent, name)? {
                 None => Ok(false),
                 Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
                 Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
@@ -158,7 +176,7 @@ pub(crate) async fn properties(
     let mut response = described::blob(Response::new(StatusCode::OK), caller.version, &found)
         .number_header(header::CONTENT_LENGTH, found.length);
     if let Some(md5) = &found.headers.content_md5 {
-        response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(md5));
+        response = response.text_header(headers::CONTENT_MD5, &metadata::md5_text(md5));
     }
     Ok(described::more(response, &found))
 }
@@ -177,7 +195,7 @@ pub(crate) async fn read(
 }
 
 fn read_blob<'a>(service: &BlobService, caller: &Caller, request: &'a Request) -> Result<ReadBlob<'a>, ServiceError> {
-    let (address, snapshot) = names::part(caller.unit(), request)?;
+    let (address, snapshot) = names::read_part(caller.unit(), request)?;
     let preconditions = conditions::of_blob(caller, &request.headers, service.store.now())?;
     Ok(ReadBlob { address, snapshot, preconditions })
 }
@@ -195,9 +213,9 @@ pub(crate) async fn delete(
             .with_detail("Reason", "nothing is kept when it is deleted"));
     }
     let (sent, now) = (&request.headers, service.store.now());
-    let (address, snapshot) = names::part(caller.unit(), request)?;
+    let (address, snapshot) = names::written_part(caller.unit(), request)?;
     let snapshots = delete_snapshots(sent)?;
-    if let (Some(_), Some(text)) = (&snapshot, headers::text(sent, &DELETE_SNAPSHOTS)?) {
+    if let (Some(_), Some(text)) = (&snapshot, headers::filled(sent, &DELETE_SNAPSHOTS)?) {
         return Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), text));
     }
     let latch = address.latch();
@@ -225,7 +243,7 @@ pub(crate) async fn delete(
 }
 
 fn delete_snapshots(sent: &Headers) -> Result<Option<DeleteSnapshots>, ServiceError> {
-    match headers::text(sent, &DELETE_SNAPSHOTS)? {
+    match headers::filled(sent, &DELETE_SNAPSHOTS)? {
         None => Ok(None),
         Some(text) if text.eq_ignore_ascii_case("include") => Ok(Some(DeleteSnapshots::Include)),
         Some(text) if text.eq_ignore_ascii_case("only") => Ok(Some(DeleteSnapshots::Only)),

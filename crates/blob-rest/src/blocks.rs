@@ -69,7 +69,7 @@ pub(crate) async fn put_list(
     caller: &Caller,
     mut request: Request,
 ) -> Result<Response, ServiceError> {
-    let (body, found) = upload::document(&mut request, rest_limits::XML_MAX_BYTES).await?;
+    let (body, found) = upload::document(&mut request, caller.known()?, rest_limits::XML_MAX_BYTES).await?;
     let blocks = parse_list(&xml::parse(&body)?)?;
     drop(body);
     let sent = &request.headers;
@@ -84,6 +84,7 @@ pub(crate) async fn put_list(
                     metadata: metadata::from_headers(sent)?,
                     tags: tags::from_header(sent)?,
                     tier: put_blob::asked_tier(sent)?,
+                    expiry: None,
                 },
                 blocks,
             },
@@ -133,7 +134,7 @@ pub(crate) async fn get_list(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let (address, snapshot) = names::part(caller.unit(), request)?;
+    let (address, snapshot) = names::read_part(caller.unit(), request)?;
     let operation = caller
         .authorize(
             &service.store.snapshot(),

@@ -4,7 +4,7 @@
 use blob::{Preconditions, container::ContainerPreconditions};
 use concurrency::{
     append_condition::AppendConditions,
-    conditions::{Conditions, ETagCondition},
+    conditions::{ConditionKind, Conditions, ETagCondition, IfRange, Taken},
     lease::LeaseId,
     sequence_number::{SequenceNumber, SequenceNumberConditions},
     tag_condition::{Dialect, TagExpression},
@@ -28,7 +28,7 @@ pub(crate) fn of_blob<'a>(
     Ok(Preconditions { conditions: conditions(sent, now)?, ..of_annotation(caller, sent)? })
 }
 
-/// The lease id and the tag condition alone; `If-…` headers mean nothing to these operations.
+/// The lease id and the tag condition alone; an operation that takes no more refuses `If-…` headers before.
 pub(crate) fn of_annotation<'a>(caller: &Caller, sent: &'a Headers) -> Result<Preconditions<'a>, ServiceError> {
     Ok(Preconditions {
         version: caller.version,
@@ -71,7 +71,7 @@ pub(crate) fn lease_id(sent: &Headers) -> Result<Option<LeaseId>, ServiceError> 
 }
 
 pub(crate) fn guid(sent: &Headers, name: &HeaderName) -> Result<Option<LeaseId>, ServiceError> {
-    let Some(text) = headers::text(sent, name)? else { return Ok(None) };
+    let Some(text) = headers::filled(sent, name)? else { return Ok(None) };
     LeaseId::parse(text).map(Some).map_err(|_| ServiceError::invalid_header(name.as_str(), text))
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn source_if_tags(sent: &Headers) -> Result<Option<TagExpression<'_>>
 }
 
 fn tag_expression<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<TagExpression<'a>>, ServiceError> {
-    let Some(text) = headers::text(sent, name)? else { return Ok(None) };
+    let Some(text) = headers::filled(sent, name)? else { return Ok(None) };
     let parsed = TagExpression::parse(text, Dialect::Condition);
     let wrong = |error: concurrency::tag_condition::TagExpressionError| {
         ServiceError::invalid_header(name.as_str(), text).with_detail("Reason", error.to_string())
@@ -134,9 +134,44 @@ pub(crate) fn sequence_number(sent: &Headers, name: &HeaderName) -> Result<Optio
 }
 
 pub(crate) fn date(sent: &Headers, name: &HeaderName, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
-    let Some(text) = single(sent, name)? else { return Ok(None) };
+    let Some(text) = single(sent, name)?.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
     let date = dates::parse_http(text, now).ok_or_else(|| ServiceError::invalid_header(name.as_str(), text))?;
     Ok(Some(date))
+}
+
+/// `If-Range`: an ETag or a date; anything else is a validator that nothing has.
+pub(crate) fn if_range(sent: &Headers, now: Timestamp) -> Option<IfRange<'_>> {
+    let text = sent.get(header::IF_RANGE)?.to_str().unwrap_or_default();
+    Some(match dates::parse_http(text, now) {
+        Some(date) => IfRange::Date(date),
+        None => ETagCondition::parse(text).map_or(IfRange::Unknown, IfRange::ETag),
+    })
+}
+
+/// The kind of condition that a header is. Empty, only those on ETags are one.
+fn kind(name: &str, value: &[u8]) -> Option<ConditionKind> {
+    let kind = match name {
+        "if-match" | "if-none-match" => return Some(ConditionKind::Standard),
+        "x-ms-blob-if-match" | "x-ms-blob-if-none-match" => return Some(ConditionKind::OfTagged),
+        "if-modified-since" | "if-unmodified-since" => ConditionKind::Standard,
+        "x-ms-blob-if-modified-since" | "x-ms-blob-if-unmodified-since" => ConditionKind::OfTagged,
+        "x-ms-if-tags" => ConditionKind::Tags,
+        _ => return None,
+    };
+    (!value.trim_ascii().is_empty()).then_some(kind)
+}
+
+/// Refuses conditions that an operation does not take, so that nobody believes that they were checked.
+pub(crate) fn refuse_untaken(taken: Taken, sent: &Headers) -> Result<(), ServiceError> {
+    for (name, value) in sent {
+        if kind(name, value.as_bytes()).is_some_and(|kind| taken.check(kind).is_err()) {
+            let message = "Condition headers are not supported.";
+            return Err(
+                ServiceError::new(ErrorCode::ConditionHeadersNotSupported, message).with_detail("HeaderName", name)
+            );
+        }
+    }
+    Ok(())
 }
 
 fn etags<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<ETagCondition<'a>>, ServiceError> {

@@ -2,21 +2,23 @@
 
 use blob::{
     CopyStatus,
-    copy::{self, AbortCopy, Copied, CopyBlob, CopyMode},
+    copy::{self, AbortCopy, Copied, CopiedCrc64, CopyBlob, CopyMode},
     errors::BlobError,
     object::BlobKind,
 };
 use http::{HeaderName, StatusCode};
 use rest::{
     Caller, Request, Response, ServiceError,
-    checksum::{self, Declared},
+    checksum::{self, Declared, Md5Bytes},
     headers,
 };
 use store::Scope;
 use types::limits;
 
 use crate::{
-    BlobService, answers, conditions, errors, from_url,
+    BlobService, answers, conditions,
+    errors::{self, sources::SourceUse},
+    from_url,
     header_names::{
         BLOB_TYPE, COPY_ACTION, COPY_ID, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, COPY_STATUS, SEAL_BLOB,
         SOURCE_CONTENT_MD5,
@@ -33,7 +35,7 @@ pub(crate) async fn copy_blob(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let source = Named::of(service, request)?;
+    let source = Named::of(service, request, SourceUse::Later)?;
     let wanted = destination(service, caller, request, &source, CopyMode::CopyBlob)?;
     let copied = match &source.place {
         Source::Here { target, secure } => {
@@ -49,8 +51,8 @@ pub(crate) async fn copy_blob(
             let begun = service.store.transact(scope(caller, &latch), |txn| async move {
                 copy::begin_foreign(&txn, operation, found).await
             });
-            let (copied, _) = begun.await.map_err(errors::of)?;
-            service.copies.tell();
+            let (copied, pending) = begun.await.map_err(errors::of)?;
+            service.copies.tell(pending);
             copied
         }
     };
@@ -63,13 +65,10 @@ pub(crate) async fn copy_blob_from_url(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let source = Named::of(service, request)?;
-    let copied = at_once(service, caller, request, &source, CopyMode::CopyBlobFromUrl).await?;
+    let source = Named::of(service, request, SourceUse::Whole)?;
+    let (copied, md5) = at_once(service, caller, request, &source, CopyMode::CopyBlobFromUrl).await?;
     let response = answer(caller, Response::new(StatusCode::ACCEPTED), &copied);
-    Ok(match copied.content_md5 {
-        Some(md5) => response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5)),
-        None => response,
-    })
+    Ok(checked(service, response, &copied, md5).await)
 }
 
 /// Put Blob From URL: makes a block blob of whatever the source is.
@@ -84,14 +83,33 @@ pub(crate) async fn put_blob_from_url(
         // Nothing makes another kind of blob at once, and a block blob is not what was asked for.
         other => return Err(ServiceError::invalid_header(BLOB_TYPE.as_str(), other)),
     }
-    let source = Named::of(service, request)?;
-    let copied = at_once(service, caller, request, &source, CopyMode::PutBlobFromUrl).await?;
+    let source = Named::of(service, request, SourceUse::Whole)?;
+    let (copied, md5) = at_once(service, caller, request, &source, CopyMode::PutBlobFromUrl).await?;
     let response = answers::written(Response::new(StatusCode::CREATED), caller.version, copied.written);
-    let mut response = answers::not_encrypted(response);
-    if let Some(md5) = copied.content_md5 {
-        response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));
+    Ok(checked(service, answers::not_encrypted(response), &copied, md5).await)
+}
+
+/// The CRC-64 of what was copied, and its MD5 where the client sent one.
+async fn checked(service: &BlobService, mut response: Response, copied: &Copied, md5: Option<Md5Bytes>) -> Response {
+    let crc64 = match copied.crc64 {
+        CopiedCrc64::Known(crc64) => Some(crc64),
+        CopiedCrc64::Blocks(list) => match copy::block_checksums(&service.store, list).await {
+            Ok(blocks) => {
+                let join = |whole, (crc64, length)| checksum::joined_crc64(whole, crc64, length);
+                Some(blocks.into_iter().fold(0, join))
+            }
+            // The blob was overwritten before its copy was answered.
+            Err(_) => None,
+        },
+        CopiedCrc64::Unknown => None,
+    };
+    if let Some(crc64) = crc64 {
+        response = response.text_header(headers::X_MS_CONTENT_CRC64, &checksum::format_crc64(crc64));
     }
-    Ok(response)
+    match md5 {
+        Some(md5) => response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5)),
+        None => response,
+    }
 }
 
 async fn at_once(
@@ -100,22 +118,19 @@ async fn at_once(
     request: &Request,
     source: &Named<'_>,
     mode: CopyMode,
-) -> Result<Copied, ServiceError> {
+) -> Result<(Copied, Option<Md5Bytes>), ServiceError> {
     let wanted = destination(service, caller, request, source, mode)?;
-    let declared = match headers::text(&request.headers, &SOURCE_CONTENT_MD5)? {
+    let declared = match headers::filled(&request.headers, &SOURCE_CONTENT_MD5)? {
         Some(text) => Some(checksum::parse_md5(&SOURCE_CONTENT_MD5, text)?),
         None => None,
     };
-    match &source.place {
-        // What the client says about the bytes can only be checked by reading them.
-        Source::Here { target, secure } if declared.is_none() => {
-            match here(service, caller, request, wanted.clone(), source, (target, *secure)).await? {
-                Some(copied) => Ok(copied),
-                None => by_bytes(service, caller, request, wanted, source, None).await,
-            }
-        }
-        _ => by_bytes(service, caller, request, wanted, source, declared).await,
+    // What the client says about the bytes can only be checked by reading them.
+    if let (Source::Here { target, secure }, None) = (&source.place, declared)
+        && let Some(copied) = here(service, caller, request, wanted.clone(), source, (target, *secure)).await?
+    {
+        return Ok((copied, None));
     }
+    Ok((by_bytes(service, caller, request, wanted, source, declared).await?, declared))
 }
 
 /// Copies the bytes of a source, from here or elsewhere, into one chunk.
@@ -125,10 +140,10 @@ async fn by_bytes(
     request: &Request,
     wanted: CopyBlob<'_>,
     source: &Named<'_>,
-    declared: Option<[u8; 16]>,
+    declared: Option<Md5Bytes>,
 ) -> Result<Copied, ServiceError> {
     let mode = wanted.mode;
-    let refused = |error| errors::of_destination(mode, error);
+    let refused = |error| errors::of_copy(mode, error);
     let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
     let rows = service.store.snapshot();
     copy::begin(&rows, &operation, BlobKind::Block, service.store.now()).await.map_err(refused)?;
@@ -140,7 +155,7 @@ async fn by_bytes(
     let brought = match &source.place {
         Source::Here { target, secure } => {
             let read = source.read(service, caller, request, (target, *secure)).await?;
-            from_url::bring_local(service, &read, None, limit, true).await?
+            from_url::bring_local(service, &read, SourceUse::Whole, None, (limit, true)).await?
         }
         Source::Elsewhere => from_url::bring_foreign(service, request, source, None, limit, true).await?,
     };
@@ -171,7 +186,7 @@ async fn here(
     match done.await {
         Ok(copied) => Ok(Some(copied)),
         Err(BlobError::TooManyParts) => Ok(None),
-        Err(error) => Err(errors::of_destination(mode, error)),
+        Err(error) => Err(errors::of_copy(mode, error)),
     }
 }
 
@@ -187,10 +202,10 @@ fn destination<'a>(
     mode: CopyMode,
 ) -> Result<CopyBlob<'a>, ServiceError> {
     let sent = &request.headers;
-    let flag = |name: &HeaderName, usual: bool| match headers::text(sent, name)? {
-        None => Ok(usual),
-        Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
-        Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+    let flag = |name: &HeaderName| match headers::filled(sent, name)? {
+        None => Ok(None),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
         Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
     };
     let copy_tags = sources::copies_tags(sent)?;
@@ -201,7 +216,7 @@ fn destination<'a>(
     }
     let metadata = metadata::from_headers(sent)?;
     // Only Put Blob From URL takes HTTP properties of its own.
-    let of_source = flag(&COPY_SOURCE_BLOB_PROPERTIES, true)?;
+    let of_source = flag(&COPY_SOURCE_BLOB_PROPERTIES)?.unwrap_or(true);
     let own = (mode == CopyMode::PutBlobFromUrl).then(|| metadata::changed_http_headers(sent)).transpose()?.flatten();
     let headers = match (mode, own) {
         (CopyMode::PutBlobFromUrl, None) if !of_source => Some(blob::HttpHeaders::default()),
@@ -220,7 +235,7 @@ fn destination<'a>(
         tier: put_blob::asked_tier(sent)?,
         priority: tier::priority(sent)?,
         rehydration: tier::rehydration(tier::priority(sent)?),
-        seal: flag(&SEAL_BLOB, false)?,
+        seal: flag(&SEAL_BLOB)?,
     })
 }
 

@@ -65,7 +65,8 @@ pub(crate) fn more(mut response: Response, found: &BlobProperties) -> Response {
     }
 }
 
-fn tier(response: Response, found: &TierProperties) -> Response {
+/// The access tier, in Get Blob Properties and in new versions of Get Blob.
+pub(crate) fn tier(response: Response, found: &TierProperties) -> Response {
     let mut response = response.text_header(ACCESS_TIER, found.tier.as_str());
     if found.inferred {
         response = response.text_header(ACCESS_TIER_INFERRED, "true");

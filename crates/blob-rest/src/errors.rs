@@ -7,13 +7,14 @@ use blob::{
 };
 use concurrency::{
     append_condition::AppendRefusal,
-    conditions::{ConditionHeader, ReadRefusal, SourceRefusal, WriteRefusal},
+    conditions::{ConditionHeader, ReadRefusal, WriteRefusal},
     lease::{LeaseCheckRefusal, LeaseRefusal},
 };
-use http::StatusCode;
-use rest::{ServiceError, caller};
+use http::{HeaderValue, StatusCode, header};
+use rest::{ServiceError, caller, dates};
 use types::ErrorCode;
 
+use self::sources::SourceUse;
 use crate::header_names::{BLOB_CONTENT_LENGTH, EXPIRY_TIME, LEASE_ACTION, LEASE_BREAK_PERIOD, LEASE_DURATION};
 
 /// What a client is answered. Every refusal has its own arm: a new one does not compile before it has a code.
@@ -25,7 +26,7 @@ pub(crate) fn of(error: BlobError) -> ServiceError {
         BlobError::LeaseOperation(refusal) => lease_operation(refusal),
         BlobError::Read(refusal) => read(refusal),
         BlobError::Write(refusal) => write(refusal),
-        BlobError::Source(refusal) => source(refusal),
+        BlobError::Source(refusal) => sources::refused(SourceUse::Later, refusal),
         BlobError::Append(refusal) => append(refusal),
         BlobError::Tags(invalid) => tags(&invalid),
         BlobError::TooLarge(limit) => ServiceError::body_too_large(limit),
@@ -50,6 +51,11 @@ pub(crate) fn of(error: BlobError) -> ServiceError {
         BlobError::ContainerAlreadyExists => {
             say(ErrorCode::ContainerAlreadyExists, "The specified container already exists.")
         }
+        BlobError::SystemContainer => because(
+            ErrorCode::AuthorizationFailure,
+            "This request is not authorized to perform this operation.",
+            &error,
+        ),
         BlobError::BlobAlreadyExists => say(ErrorCode::BlobAlreadyExists, "The specified blob already exists."),
         BlobError::UnauthorizedBlobOverwrite => {
             say(ErrorCode::UnauthorizedBlobOverwrite, "This request is not authorized to perform blob overwrites.")
@@ -147,8 +153,9 @@ pub(crate) fn of(error: BlobError) -> ServiceError {
     }
 }
 
-/// The same for the destination of a copy: Put Blob From URL tells its ETag conditions apart from those of its source.
-pub(crate) fn of_destination(mode: CopyMode, error: BlobError) -> ServiceError {
+/// The same for a copy: its destination, and its source if that is here. Put Blob From URL tells the ETag conditions of its
+/// destination apart from those of its source.
+pub(crate) fn of_copy(mode: CopyMode, error: BlobError) -> ServiceError {
     use ConditionHeader::{IfMatch, IfNoneMatch};
 
     match error {
@@ -158,7 +165,7 @@ pub(crate) fn of_destination(mode: CopyMode, error: BlobError) -> ServiceError {
                 "The target condition specified using HTTP conditional header(s) is not met.",
             )
         }
-        error => of(error),
+        error => sources::of(SourceUse::of(mode), error),
     }
 }
 
@@ -178,7 +185,15 @@ fn read(refusal: ReadRefusal) -> ServiceError {
     match refusal {
         ReadRefusal::NotFound => of(BlobError::BlobNotFound),
         ReadRefusal::ConditionNotMet(_) => say(ErrorCode::ConditionNotMet, NOT_MET),
-        ReadRefusal::NotModified => say(ErrorCode::ConditionNotMet, NOT_MET).with_status(StatusCode::NOT_MODIFIED),
+        ReadRefusal::NotModified { etag, last_modified } => {
+            let mut error = say(ErrorCode::ConditionNotMet, NOT_MET).with_status(StatusCode::NOT_MODIFIED);
+            // Old versions have the ETag without its quotes; the envelope takes them away for them.
+            let named = [(header::ETAG, format!("\"{etag}\"")), (header::LAST_MODIFIED, dates::rfc1123(last_modified))];
+            for (name, value) in named {
+                error.headers.extend(HeaderValue::try_from(value).ok().map(|value| (name, value)));
+            }
+            error
+        }
         ReadRefusal::Unsatisfiable => say(
             ErrorCode::UnsatisfiableCondition,
             "The request includes an unsatisfiable condition for this operation.",
@@ -206,20 +221,6 @@ const fn condition_name(header: ConditionHeader) -> &'static str {
         ConditionHeader::IfNoneMatch => "If-None-Match",
         ConditionHeader::IfModifiedSince => "If-Modified-Since",
         ConditionHeader::IfUnmodifiedSince => "If-Unmodified-Since",
-    }
-}
-
-fn source(refusal: SourceRefusal) -> ServiceError {
-    match refusal {
-        SourceRefusal::NotFound => {
-            ServiceError::new(ErrorCode::CannotVerifyCopySource, "The specified blob does not exist.")
-        }
-        SourceRefusal::ConditionNotMet(header) => say(
-            ErrorCode::SourceConditionNotMet,
-            "The source condition specified using HTTP conditional header(s) is not met.",
-        )
-        .with_detail("ConditionName", condition_name(header)),
-        SourceRefusal::MultipleConditionHeaders => say(ErrorCode::MultipleConditionHeadersNotSupported, MULTIPLE),
     }
 }
 
@@ -312,6 +313,8 @@ fn lease_operation(refusal: LeaseRefusal) -> ServiceError {
     };
     say(code, message)
 }
+
+pub(crate) mod sources;
 
 #[cfg(test)]
 mod tests;

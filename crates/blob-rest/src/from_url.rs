@@ -19,7 +19,8 @@ use store::{PendingChunk, Scope};
 use types::limits;
 
 use crate::{
-    BlobService, answers, append, blocks as block_requests, conditions, errors,
+    BlobService, answers, append, blocks as block_requests, conditions,
+    errors::{self, sources::SourceUse},
     header_names::{SOURCE_CONTENT_CRC64, SOURCE_CONTENT_MD5, SOURCE_RANGE},
     names, pages,
     sources::{self, Named, Source},
@@ -40,7 +41,7 @@ pub(crate) struct Brought {
 
 /// Brings the bytes that a request names, and checks what it says about them.
 async fn bring(service: &BlobService, caller: &Caller, request: &Request, limit: u64) -> Result<Brought, ServiceError> {
-    let source = Named::of(service, request)?;
+    let source = Named::of(service, request, SourceUse::Part)?;
     let range = sources::range(request)?;
     if let Some((start, end)) = range
         && end - start > limit
@@ -52,7 +53,7 @@ async fn bring(service: &BlobService, caller: &Caller, request: &Request, limit:
     let brought = match &source.place {
         Source::Here { target, secure } => {
             let read = source.read(service, caller, request, (target, *secure)).await?;
-            bring_local(service, &read, range, limit, md5).await?
+            bring_local(service, &read, SourceUse::Part, range, (limit, md5)).await?
         }
         Source::Elsewhere => bring_foreign(service, request, &source, range, limit, md5).await?,
     };
@@ -61,11 +62,11 @@ async fn bring(service: &BlobService, caller: &Caller, request: &Request, limit:
 }
 
 fn declared(request: &Request) -> Result<Declared, ServiceError> {
-    let md5 = match headers::text(&request.headers, &SOURCE_CONTENT_MD5)? {
+    let md5 = match headers::filled(&request.headers, &SOURCE_CONTENT_MD5)? {
         Some(text) => Some(checksum::parse_md5(&SOURCE_CONTENT_MD5, text)?),
         None => None,
     };
-    let crc64 = match headers::text(&request.headers, &SOURCE_CONTENT_CRC64)? {
+    let crc64 = match headers::filled(&request.headers, &SOURCE_CONTENT_CRC64)? {
         Some(text) => Some(checksum::parse_crc64(&SOURCE_CONTENT_CRC64, text)?),
         None => None,
     };
@@ -76,13 +77,14 @@ fn declared(request: &Request) -> Result<Declared, ServiceError> {
 pub(crate) async fn bring_local(
     service: &BlobService,
     read: &Authorized<SourceBlob<'_>>,
+    usage: SourceUse,
     range: Option<(u64, u64)>,
-    limit: u64,
-    md5: bool,
+    (limit, md5): (u64, bool),
 ) -> Result<Brought, ServiceError> {
     for _ in 0..ATTEMPTS {
         let snapshot = service.store.snapshot();
-        let found = copy::source(&snapshot, read, service.store.now()).await.map_err(errors::of)?;
+        let found = copy::source(&snapshot, read, service.store.now()).await;
+        let found = found.map_err(|error| errors::sources::of(usage, error))?;
         let length = found.properties.length;
         let (start, end) = range.map_or((0, length), |(start, end)| (start, end.min(length)));
         if start >= end && (range.is_some() || start > end) {
@@ -119,6 +121,7 @@ pub(crate) async fn bring_local(
             headers: HttpHeaders { content_md5: None, ..properties.headers },
             metadata: properties.metadata,
             tags: properties.tags,
+            sealed: properties.sealed,
         };
         return Ok(Brought { body, found: found_sums, source });
     }
@@ -147,9 +150,11 @@ pub(crate) async fn bring_foreign(
     let mut checksums = Checksums::new(md5, false);
     let mut left = wanted;
     while left > 0 {
-        let piece = fetched.body.next().await.map_err(|error| sources::unfetched(&error))?;
+        let piece = fetched.body.next().await.map_err(|error| errors::sources::unfetched(&error))?;
         let Some(piece) = piece else {
-            return Err(sources::unfetched(&rest::outgoing::FetchError::Unreachable("the source ended early".into())));
+            return Err(errors::sources::unfetched(&rest::outgoing::FetchError::Unreachable(
+                "the source ended early".into(),
+            )));
         };
         let room = usize::try_from(left).unwrap_or(usize::MAX);
         let piece = piece.slice(..piece.len().min(room));

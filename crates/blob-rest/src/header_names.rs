@@ -41,6 +41,8 @@ names! {
     COPY_SOURCE: "x-ms-copy-source";
     COPY_SOURCE_AUTHORIZATION: "x-ms-copy-source-authorization";
     COPY_SOURCE_BLOB_PROPERTIES: "x-ms-copy-source-blob-properties";
+    COPY_SOURCE_ERROR_CODE: "x-ms-copy-source-error-code";
+    COPY_SOURCE_STATUS_CODE: "x-ms-copy-source-status-code";
     COPY_SOURCE_TAG_OPTION: "x-ms-copy-source-tag-option";
     COPY_STATUS: "x-ms-copy-status";
     COPY_STATUS_DESCRIPTION: "x-ms-copy-status-description";

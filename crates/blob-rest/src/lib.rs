@@ -17,6 +17,7 @@ mod errors;
 mod find;
 mod from_url;
 mod header_names;
+mod here;
 mod leases;
 mod listing;
 mod metadata;
@@ -40,7 +41,8 @@ use std::{
 
 use access::Accounts;
 use concurrency::lease::LeaseId;
-pub use copying::Copies;
+pub use copying::{Copies, Pace};
+pub use here::Here;
 use rest::{BoxFuture, Outcome, Request, Service, cors};
 use store::Store;
 

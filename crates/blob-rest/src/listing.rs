@@ -3,13 +3,13 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use blob::{
     Metadata,
-    container::ContainerProperties,
+    container::{self, ContainerProperties},
     list::{self, ListContainers},
 };
 use concurrency::lease::LeaseProperties;
 use http::{StatusCode, header};
 use rest::{Caller, Request, Response, ServiceError, dates, headers, xml::XmlWriter};
-use types::{ETag, Switch, Timestamp, limits::LIST_PAGE_MAX};
+use types::{Switch, Timestamp, limits::LIST_PAGE_MAX};
 
 use crate::{BlobService, containers::public_access_text, errors};
 
@@ -24,7 +24,8 @@ pub(crate) async fn containers(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let asked = Asked::new(request)?;
-    let with_metadata = includes(request, &["metadata", "deleted", "system"])?.has("metadata");
+    let included = includes(request, &["metadata", "deleted", "system"])?;
+    let (with_metadata, system) = (included.has("metadata"), included.has("system"));
     let operation = caller
         .authorize(
             &service.store.snapshot(),
@@ -32,10 +33,14 @@ pub(crate) async fn containers(
                 account: caller.unit(),
                 prefix: asked.prefix.to_owned(),
                 marker: asked.marker.map(container_marker).transpose()?,
+                system,
                 limit: asked.limit,
             },
         )
         .await?;
+    if system {
+        container::system::ensure(&service.store, caller.unit()).await.map_err(errors::of)?;
+    }
     let page =
         list::containers(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
     let endpoint = endpoint(caller, request);
@@ -51,7 +56,7 @@ pub(crate) async fn containers(
         if !new {
             xml.element("Url", &format!("{endpoint}{name}"));
         }
-        container(&mut xml, properties);
+        write(&mut xml, properties);
         if with_metadata {
             metadata(&mut xml, &properties.metadata);
         }
@@ -61,9 +66,10 @@ pub(crate) async fn containers(
     Ok(end(xml, page.next.map(|name| URL_SAFE_NO_PAD.encode(name))))
 }
 
-fn container(xml: &mut XmlWriter, found: &ContainerProperties) {
+fn write(xml: &mut XmlWriter, found: &ContainerProperties) {
     xml.open("Properties");
-    stamps(xml, found.etag, found.last_modified);
+    // Of containers, and only of them, the service quotes it.
+    stamps(xml, &format!("\"{}\"", found.etag), found.last_modified);
     lease(xml, found.lease);
     xml.optional("PublicAccess", public_access_text(found.public_access));
     xml.element("HasImmutabilityPolicy", "false");
@@ -81,9 +87,9 @@ fn not_given_out(marker: &str) -> ServiceError {
     ServiceError::invalid_query("marker", marker, "it is not one that was given out")
 }
 
-fn stamps(xml: &mut XmlWriter, etag: ETag, last_modified: Timestamp) {
+fn stamps(xml: &mut XmlWriter, etag: &str, last_modified: Timestamp) {
     xml.element("Last-Modified", &dates::rfc1123(last_modified));
-    xml.element("Etag", &etag.to_string());
+    xml.element("Etag", etag);
 }
 
 fn lease(xml: &mut XmlWriter, lease: LeaseProperties) {
@@ -102,7 +108,7 @@ fn metadata(xml: &mut XmlWriter, metadata: &Metadata) {
 
 /// The address of the account, with a slash at its end.
 pub(crate) fn endpoint(caller: &Caller, request: &Request) -> String {
-    let host = headers::text(&request.headers, &header::HOST).ok().flatten().unwrap_or_default();
+    let host = headers::filled(&request.headers, &header::HOST).ok().flatten().unwrap_or_default();
     let scheme = if request.secure { "https" } else { "http" };
     if request.target.path_style {
         format!("{scheme}://{host}/{}/", caller.account.name.as_str())

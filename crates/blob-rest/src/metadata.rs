@@ -1,6 +1,7 @@
 //! Metadata and HTTP properties, from headers and to headers.
 
-use blob::HttpHeaders;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use blob::{ContentMd5, HttpHeaders};
 use http::{HeaderName, header};
 pub(crate) use rest::metadata::{from_headers, is_sent, to_headers};
 use rest::{Caller, Headers, Response, ServiceError, checksum, headers};
@@ -32,19 +33,36 @@ pub(crate) fn blob_http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceEr
         content_language: text(&BLOB_CONTENT_LANGUAGE)?,
         content_disposition: text(&BLOB_CONTENT_DISPOSITION)?,
         cache_control: text(&BLOB_CACHE_CONTROL)?,
-        content_md5: match headers::text(sent, &BLOB_CONTENT_MD5)?.filter(|text| !text.is_empty()) {
-            Some(text) => Some(checksum::parse_md5(&BLOB_CONTENT_MD5, text)?),
-            None => None,
-        },
+        content_md5: content_md5(sent)?,
     })
 }
 
 fn filled(sent: &Headers, name: &HeaderName) -> Result<Option<String>, ServiceError> {
-    Ok(headers::text(sent, name)?.filter(|text| !text.is_empty()).map(str::to_owned))
+    Ok(headers::filled(sent, name)?.map(str::to_owned))
 }
 
-/// The HTTP properties that a request sets: all of them, or none when it names none.
-pub(crate) fn changed_http_headers(sent: &Headers) -> Result<Option<HttpHeaders>, ServiceError> {
+/// Any Base64: it is the client's word, and only where the blob is the body it is compared.
+fn content_md5(sent: &Headers) -> Result<Option<ContentMd5>, ServiceError> {
+    let Some(text) = headers::filled(sent, &BLOB_CONTENT_MD5)? else { return Ok(None) };
+    match BASE64_STANDARD.decode(text) {
+        Ok(bytes) => Ok(Some(ContentMd5::from(bytes))),
+        Err(_) => checksum::parse_md5(&BLOB_CONTENT_MD5, text).map(|md5| Some(md5.into())),
+    }
+}
+
+/// The text of a Content-MD5.
+pub(crate) fn md5_text(md5: &ContentMd5) -> String {
+    BASE64_STANDARD.encode(md5.as_bytes())
+}
+
+/// All HTTP properties, for Set Blob Properties: what is not named is taken away, also the type.
+pub(crate) fn all_http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceError> {
+    let named = blob_http_headers(sent)?;
+    Ok(HttpHeaders { content_type: Some(named.content_type.unwrap_or_default()), ..named })
+}
+
+/// Whether one of them is named.
+pub(crate) fn names_http_headers(sent: &Headers) -> bool {
     let named = [
         BLOB_CONTENT_TYPE,
         BLOB_CONTENT_ENCODING,
@@ -53,7 +71,12 @@ pub(crate) fn changed_http_headers(sent: &Headers) -> Result<Option<HttpHeaders>
         BLOB_CACHE_CONTROL,
         BLOB_CONTENT_MD5,
     ];
-    if named.iter().any(|name| sent.contains_key(name)) { blob_http_headers(sent).map(Some) } else { Ok(None) }
+    named.iter().any(|name| sent.contains_key(name))
+}
+
+/// The HTTP properties that a request sets: all of them, or none when it names none.
+pub(crate) fn changed_http_headers(sent: &Headers) -> Result<Option<HttpHeaders>, ServiceError> {
+    names_http_headers(sent).then(|| blob_http_headers(sent)).transpose()
 }
 
 /// Serves a blob with the headers that the credential sets instead of its own.
@@ -76,7 +99,10 @@ pub(crate) fn override_headers(served: &mut HttpHeaders, caller: &Caller) {
 pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
 
 pub(crate) fn http_headers_to(mut response: Response, served: &HttpHeaders) -> Response {
-    response = response.text_header(header::CONTENT_TYPE, served.content_type.as_deref().unwrap_or(DEFAULT_TYPE));
+    // One that was taken away is empty.
+    if let Some(kind) = Some(served.content_type.as_deref().unwrap_or(DEFAULT_TYPE)).filter(|kind| !kind.is_empty()) {
+        response = response.text_header(header::CONTENT_TYPE, kind);
+    }
     for (name, value) in [
         (header::CONTENT_ENCODING, &served.content_encoding),
         (header::CONTENT_LANGUAGE, &served.content_language),

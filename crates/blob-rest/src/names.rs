@@ -26,18 +26,32 @@ pub(crate) fn base(account: UnitId, request: &Request) -> Result<Address, Servic
     address(account, request)
 }
 
-/// The blob or one of its snapshots. Nothing has versions: asking for one finds nothing, never the blob.
-pub(crate) fn part(account: UnitId, request: &Request) -> Result<(Address, Option<SnapshotTime>), ServiceError> {
+/// The blob or one of its snapshots, to be read. Nothing has versions: asking for one finds nothing, never the blob. An empty
+/// parameter counts as absent.
+pub(crate) fn read_part(account: UnitId, request: &Request) -> Result<(Address, Option<SnapshotTime>), ServiceError> {
     let address = address(account, request)?;
-    if request.target.query.has("versionid") {
+    if request.target.query.get("versionid").is_some_and(|text| !text.is_empty()) {
         return Err(errors::of(BlobError::BlobNotFound));
     }
     Ok((address, snapshot(&request.target.query)?))
 }
 
+/// The same, to be changed or deleted: whoever sends an empty parameter did not mean the blob itself.
+pub(crate) fn written_part(
+    account: UnitId,
+    request: &Request,
+) -> Result<(Address, Option<SnapshotTime>), ServiceError> {
+    for name in ["snapshot", "versionid"] {
+        if request.target.query.get(name).is_some_and(str::is_empty) {
+            return Err(ServiceError::invalid_query(name, "", "it is empty"));
+        }
+    }
+    read_part(account, request)
+}
+
 /// The snapshot that is named.
 pub(crate) fn snapshot(query: &Query) -> Result<Option<SnapshotTime>, ServiceError> {
-    match query.get("snapshot") {
+    match query.get("snapshot").filter(|text| !text.is_empty()) {
         None => Ok(None),
         Some(text) => Ok(Some(SnapshotTime { time: snapshot_time("snapshot", text)?, text: text.to_owned() })),
     }

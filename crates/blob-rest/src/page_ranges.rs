@@ -16,7 +16,7 @@ const RANGES_AT_ONCE: usize = 200_000;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let query = &request.target.query;
-    let (address, snapshot) = names::part(caller.unit(), request)?;
+    let (address, snapshot) = names::read_part(caller.unit(), request)?;
     let range = ByteRange::from_headers(&request.headers)?;
     // Pages of answers are known from 2021-06-08 on; before, an answer is all there is.
     let paged = caller.version.has(Switch::PagedPageRanges);
@@ -99,7 +99,7 @@ fn previous(request: &Request) -> Result<Option<Timestamp>, ServiceError> {
     if let Some(text) = request.target.query.get("prevsnapshot") {
         return names::snapshot_time("prevsnapshot", text).map(Some);
     }
-    let Some(url) = headers::text(&request.headers, &PREVIOUS_SNAPSHOT_URL)? else { return Ok(None) };
+    let Some(url) = headers::filled(&request.headers, &PREVIOUS_SNAPSHOT_URL)? else { return Ok(None) };
     let wrong = || ServiceError::invalid_header(PREVIOUS_SNAPSHOT_URL.as_str(), "REDACTED");
     let target = same_style(url, &request.target).ok_or_else(wrong)?;
     let same = target.account == request.target.account && target.segments() == request.target.segments();

@@ -17,15 +17,18 @@ use crate::{
 
 pub(crate) async fn set(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let sent = &request.headers;
+    let (length, sequence_number) = (headers::number(sent, &BLOB_CONTENT_LENGTH)?, sequence_number_action(sent)?);
+    // What is about pages only leaves the others as they are; else what is not named is taken away.
+    let of_pages = (length.is_some() || sequence_number.is_some()) && !metadata::names_http_headers(sent);
     let operation = caller
         .authorize(
             &service.store.snapshot(),
             SetProperties {
                 address: names::base(caller.unit(), request)?,
                 preconditions: conditions::of_blob(caller, sent, service.store.now())?,
-                headers: metadata::changed_http_headers(sent)?,
-                length: headers::number(sent, &BLOB_CONTENT_LENGTH)?,
-                sequence_number: sequence_number_action(sent)?,
+                headers: (!of_pages).then(|| metadata::all_http_headers(sent)).transpose()?,
+                length,
+                sequence_number,
             },
         )
         .await?;
@@ -40,7 +43,7 @@ pub(crate) async fn set(service: &BlobService, caller: &Caller, request: &Reques
 /// A number is sent with `max` and `update`, and only with them.
 fn sequence_number_action(sent: &Headers) -> Result<Option<SequenceNumberAction>, ServiceError> {
     let number = conditions::sequence_number(sent, &BLOB_SEQUENCE_NUMBER)?;
-    let Some(action) = headers::text(sent, &SEQUENCE_NUMBER_ACTION)? else {
+    let Some(action) = headers::filled(sent, &SEQUENCE_NUMBER_ACTION)? else {
         return match number {
             None => Ok(None),
             Some(_) => Err(ServiceError::missing_header(SEQUENCE_NUMBER_ACTION.as_str())),
@@ -114,6 +117,12 @@ pub(crate) async fn set_expiry(
     Ok(answers::written(Response::new(StatusCode::OK), caller.version, written))
 }
 
+/// The expiry that a new blob is put with.
+pub(crate) fn expiry_of_new(sent: &Headers, now: Timestamp) -> Result<Option<Expiry>, ServiceError> {
+    let sends = headers::filled(sent, &EXPIRY_OPTION)?.is_some() || headers::filled(sent, &EXPIRY_TIME)?.is_some();
+    sends.then(|| expiry(sent, now)).transpose()
+}
+
 /// A time is sent with every option but one: milliseconds where it is relative, else a date.
 fn expiry(sent: &Headers, now: Timestamp) -> Result<Expiry, ServiceError> {
     let option = headers::required(sent, &EXPIRY_OPTION)?;
@@ -132,7 +141,7 @@ fn expiry(sent: &Headers, now: Timestamp) -> Result<Expiry, ServiceError> {
             let time = dates::parse_http(text, now);
             time.map(Expiry::Absolute).ok_or_else(|| ServiceError::invalid_header(EXPIRY_TIME.as_str(), text))
         }
-        "neverexpire" => match headers::text(sent, &EXPIRY_TIME)? {
+        "neverexpire" => match headers::filled(sent, &EXPIRY_TIME)? {
             None => Ok(Expiry::Never),
             Some(text) => Err(ServiceError::invalid_header(EXPIRY_TIME.as_str(), text)),
         },

@@ -1,6 +1,7 @@
 //! Put Blob: a block blob with its content, or a page or append blob without any.
 
 use blob::{
+    ContentMd5,
     append_blob::{self, CreateAppendBlob},
     block_blob::{self, NewBlob, PutBlob},
     page_blob::{self, CreatePageBlob},
@@ -9,12 +10,12 @@ use blob::{
 use http::StatusCode;
 use rest::{Caller, Headers, Request, Response, ServiceError, headers};
 use store::Scope;
-use types::{ServiceVersion, Switch, limits};
+use types::{ServiceVersion, Switch, Timestamp, limits};
 
 use crate::{
     BlobService, answers, conditions, errors,
     header_names::{ACCESS_TIER, BLOB_CONTENT_LENGTH, BLOB_SEQUENCE_NUMBER, BLOB_TYPE},
-    metadata, names, tags, tier,
+    metadata, names, properties, tags, tier,
     upload::{self, Upload},
 };
 
@@ -37,24 +38,25 @@ pub(crate) fn limit(version: ServiceVersion) -> u64 {
 }
 
 /// What a new blob is made with.
-pub(crate) fn new_blob(sent: &Headers) -> Result<NewBlob, ServiceError> {
+pub(crate) fn new_blob(sent: &Headers, now: Timestamp) -> Result<NewBlob, ServiceError> {
     Ok(NewBlob {
         headers: metadata::http_headers(sent)?,
         metadata: metadata::from_headers(sent)?,
         tags: tags::from_header(sent)?,
         tier: asked_tier(sent)?,
+        expiry: properties::expiry_of_new(sent, now)?,
     })
 }
 
 pub(crate) fn asked_tier(sent: &Headers) -> Result<Option<AccessTier>, ServiceError> {
-    headers::text(sent, &ACCESS_TIER)?.map(tier::parse).transpose()
+    headers::filled(sent, &ACCESS_TIER)?.map(tier::parse).transpose()
 }
 
 async fn block(service: &BlobService, caller: &Caller, mut request: Request) -> Result<Response, ServiceError> {
     let mut upload = Upload::new(&mut request, limit(caller.version))?;
     let sent = std::mem::take(&mut request.headers);
-    let new = new_blob(&sent)?;
-    if let Some(md5) = new.headers.content_md5 {
+    let new = new_blob(&sent, service.store.now())?;
+    if let Some(md5) = new.headers.content_md5.as_ref().and_then(ContentMd5::md5) {
         upload.expect_md5(md5);
     }
     let operation = caller
@@ -97,7 +99,7 @@ async fn page(service: &BlobService, caller: &Caller, request: &Request) -> Resu
             CreatePageBlob {
                 address,
                 preconditions: conditions::of_blob(caller, sent, service.store.now())?,
-                new: new_blob(sent)?,
+                new: new_blob(sent, service.store.now())?,
                 length: length.ok_or_else(|| ServiceError::missing_header(BLOB_CONTENT_LENGTH.as_str()))?,
                 sequence_number: conditions::sequence_number(sent, &BLOB_SEQUENCE_NUMBER)?.unwrap_or_default(),
             },
@@ -119,7 +121,7 @@ async fn append(service: &BlobService, caller: &Caller, request: &Request) -> Re
             CreateAppendBlob {
                 address,
                 preconditions: conditions::of_blob(caller, &request.headers, service.store.now())?,
-                new: new_blob(&request.headers)?,
+                new: new_blob(&request.headers, service.store.now())?,
             },
         )
         .await?;

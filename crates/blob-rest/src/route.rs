@@ -3,12 +3,15 @@
 use std::future::ready;
 
 use access::need::Service;
+use blob::container::system;
+use concurrency::conditions::Taken;
 use http::Method;
-use rest::{BoxFuture, Headers, Outcome, Request, Response, ServiceError, caller, service_properties};
-use types::ErrorCode;
+use rest::{BoxFuture, Caller, Headers, Outcome, Request, Response, ServiceError, caller, service_properties};
+use types::{ErrorCode, names::ContainerName};
 
 use crate::{
-    BlobService, acl, append, batch, blobs, blocks, containers, copies, find as find_blobs, from_url,
+    BlobService, acl, append, batch, blobs, blocks, conditions, containers, copies, errors, find as find_blobs,
+    from_url,
     header_names::{BLOB_TYPE, COPY_SOURCE, REQUIRES_SYNC},
     leases, listing, page_ranges, pages, properties, put_blob, snapshots, tags, tier, unsupported,
 };
@@ -207,6 +210,85 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// Which conditions it takes.
+    const fn takes(self) -> Taken {
+        match self {
+            Self::CreateContainer
+            | Self::PutBlock
+            | Self::PutBlockFromURL
+            | Self::AbortCopyBlob
+            | Self::SetBlobServiceProperties => Taken::NONE,
+            Self::SetContainerMetadata | Self::SetContainerAcl | Self::DeleteContainer | Self::LeaseContainer => {
+                Taken::STANDARD
+            }
+            Self::SetBlobTier | Self::SetBlobExpiry => Taken::TAGS,
+            Self::SetBlobTags => Taken::OF_TAGGED,
+            Self::AppendBlobSeal
+            | Self::AppendBlock
+            | Self::AppendBlockFromURL
+            | Self::CopyBlob
+            | Self::CopyBlobFromURL
+            | Self::DeleteBlob
+            | Self::LeaseBlob
+            | Self::PutBlob
+            | Self::PutBlobFromURL
+            | Self::PutBlockList
+            | Self::PutPage
+            | Self::PutPageFromURL
+            | Self::SetBlobMetadata
+            | Self::SetBlobProperties
+            | Self::SnapshotBlob => Taken::STANDARD_AND_TAGS,
+            Self::BlobBatch
+            | Self::ContainerBlobBatch
+            | Self::FindBlobsByTags
+            | Self::FindBlobsByTagsInContainer
+            | Self::GetAccountInformation
+            | Self::GetBlob
+            | Self::GetBlobMetadata
+            | Self::GetBlobProperties
+            | Self::GetBlobServiceProperties
+            | Self::GetBlobServiceStats
+            | Self::GetBlobTags
+            | Self::GetBlockList
+            | Self::GetContainerAcl
+            | Self::GetContainerMetadata
+            | Self::GetContainerProperties
+            | Self::GetPageRanges
+            | Self::GetUserDelegationKey
+            | Self::ListBlobs
+            | Self::ListContainers
+            // What has no feature is answered before.
+            | Self::DeleteBlobImmutabilityPolicy
+            | Self::IncrementalCopyBlob
+            | Self::QueryBlobContents
+            | Self::RenameContainer
+            | Self::RestoreContainer
+            | Self::SetBlobImmutabilityPolicy
+            | Self::SetBlobLegalHold
+            | Self::UndeleteBlob => Taken::Read,
+        }
+    }
+}
+
+/// A container of the service is there when a user asks for it, and users do not write into it. To create it says so itself.
+async fn system_container(
+    service: &BlobService,
+    caller: &Caller,
+    request: &Request,
+    operation: Operation,
+) -> Result<(), ServiceError> {
+    let Some(name) = request.target.container.as_deref().filter(|name| name.starts_with('$')) else { return Ok(()) };
+    let Ok(name) = ContainerName::parse(name) else { return Ok(()) };
+    if !system::is_system(&name) || caller.is_anonymous() {
+        return Ok(());
+    }
+    if operation.takes() != Taken::Read && !matches!(operation, Operation::DeleteBlob | Operation::CreateContainer) {
+        system::admit_user_write(&name).map_err(errors::of)?;
+    }
+    system::ensure(&service.store, caller.unit()).await.map_err(errors::of)
+}
+
 pub(crate) async fn answer(service: &BlobService, mut request: Request) -> Outcome {
     match find(&mut request) {
         Ok(Operation::BlobBatch) => Outcome::new("BlobBatch", run_batch(service, request, batch::Scope::Account).await),
@@ -220,8 +302,9 @@ pub(crate) async fn answer(service: &BlobService, mut request: Request) -> Outco
 
 /// Batches stand apart: their parts are run as other operations are.
 async fn run_batch(service: &BlobService, request: Request, scope: batch::Scope) -> Result<Response, ServiceError> {
-    caller::authenticate(&service.accounts, Service::Blob, &request, service.store.now())?;
-    batch::submit(service, request, scope).await
+    // Its parts have credentials of their own; but who may not even ask is not listened to at length.
+    let caller = caller::authenticate(&service.accounts, Service::Blob, &request)?;
+    batch::submit(service, request, scope, caller.known()?).await
 }
 
 pub(crate) async fn run(
@@ -229,11 +312,13 @@ pub(crate) async fn run(
     mut request: Request,
     operation: Operation,
 ) -> Result<Response, ServiceError> {
-    let caller = caller::authenticate(&service.accounts, Service::Blob, &request, service.store.now())?;
+    let caller = caller::authenticate(&service.accounts, Service::Blob, &request)?;
     if let Some(feature) = operation.missing_feature() {
         return Err(unsupported::operation(request.target.query.get("comp").unwrap_or_default(), feature));
     }
-    unsupported::refuse(&request.headers)?;
+    unsupported::refuse(operation, &request.headers)?;
+    conditions::refuse_untaken(operation.takes(), &request.headers)?;
+    system_container(service, &caller, &request, operation).await?;
     unsupported::refuse_scope(&caller, &request)?;
     if !operation.has_source() {
         unsupported::refuse_source(&request.headers)?;
@@ -245,12 +330,10 @@ pub(crate) async fn run(
         Operation::SetBlobServiceProperties => {
             Box::pin(service_properties::set(store, Service::Blob, caller, &mut request))
         }
-        Operation::GetBlobServiceStats => {
-            Box::pin(service_properties::stats(store, Service::Blob, caller, store.now()))
-        }
+        Operation::GetBlobServiceStats => Box::pin(service_properties::stats(store, Service::Blob, caller, &request)),
         // Any credential may ask for it.
         Operation::GetAccountInformation => {
-            Box::pin(ready(caller.known().map(|()| service_properties::account_information())))
+            Box::pin(ready(caller.known().map(|_| service_properties::account_information())))
         }
         Operation::GetUserDelegationKey => Box::pin(acl::user_delegation_key(service, caller, &mut request)),
         Operation::GetContainerAcl => Box::pin(acl::get(service, caller, &request)),
@@ -309,6 +392,7 @@ pub(crate) async fn run(
 
 /// The operation of a request. A single segment names a blob of the root container, unless it is said otherwise.
 pub(crate) fn find(request: &mut Request) -> Result<Operation, ServiceError> {
+    request.target.backslashes_are_slashes()?;
     if request.target.query.get("restype").is_none_or(str::is_empty) {
         request.target.default_to_root();
     }

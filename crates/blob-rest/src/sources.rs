@@ -7,24 +7,24 @@ use access::{Authorized, need::Service};
 use blob::{
     HttpHeaders, Metadata, Tags,
     copy::{ForeignSource, SourceBlob},
-    object::{Address, BlobKind},
+    object::{self, BlobKind},
 };
+use concurrency::conditions::ConditionHeader;
 use http::{HeaderName, StatusCode, header};
 use rest::{
-    Caller, Headers, RawTarget, Request, ServiceError, Target, checksum, headers,
-    outgoing::{Fetch, FetchError, Fetched},
+    Caller, CopySource, Headers, RawTarget, Request, ServiceError, Target, checksum, headers,
+    outgoing::{Fetch, Fetched},
 };
-use types::{
-    ErrorCode,
-    names::{BlobName, ContainerName},
-};
+use types::names::{BlobName, ContainerName};
 
 use crate::{
     BlobService, conditions,
+    errors::sources::{SourceUse, condition, unfetched, unusable, unverified},
     header_names::{
         COPY_SOURCE, COPY_SOURCE_AUTHORIZATION, COPY_SOURCE_TAG_OPTION, IF_TAGS, SOURCE_IF_MATCH,
         SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_NONE_MATCH, SOURCE_IF_TAGS, SOURCE_IF_UNMODIFIED_SINCE, SOURCE_RANGE,
     },
+    here::Address,
     names,
 };
 
@@ -52,12 +52,13 @@ pub(crate) enum Source {
 pub(crate) struct Named<'a> {
     /// The URL as sent. **Secret:** it may hold a signature.
     url: &'a str,
+    usage: SourceUse,
     pub(crate) place: Source,
 }
 
 impl<'a> Named<'a> {
     /// Reads `x-ms-copy-source`.
-    pub(crate) fn of(service: &BlobService, request: &'a Request) -> Result<Self, ServiceError> {
+    pub(crate) fn of(service: &BlobService, request: &'a Request, usage: SourceUse) -> Result<Self, ServiceError> {
         let url = headers::required(&request.headers, &COPY_SOURCE)?;
         let refused = || ServiceError::invalid_header(COPY_SOURCE.as_str(), &shown(url));
         if url.len() > URL_MAX_BYTES {
@@ -68,21 +69,25 @@ impl<'a> Named<'a> {
         let place = match host {
             // As versions before 2012-02-12 write it: the account and what is in it.
             None => {
-                let target = Target::parse(path, query).map_err(|_| refused())?;
+                let mut target = Target::parse(path, query).map_err(|_| refused())?;
+                target.backslashes_are_slashes().map_err(|_| refused())?;
                 Source::Here { target: Box::new(target), secure: request.secure }
             }
             Some(host) => {
                 let secure = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
-                let own = headers::text(&request.headers, &header::HOST)?.unwrap_or_default();
-                if is_here(host, own, secure, request.secure) {
-                    let target = Target::at(raw, host, "blob", &service.copies.domains).map_err(|_| refused())?;
+                let own = headers::filled(&request.headers, &header::HOST)?.unwrap_or_default();
+                let has = |account: &str| service.accounts.get(account).is_some();
+                if service.copies.here.is(Address::new(host, secure), Address::new(own, request.secure), has) {
+                    let target = Target::at(raw, host, "blob", &service.copies.here.domains);
+                    let mut target = target.map_err(|_| refused())?;
+                    target.backslashes_are_slashes().map_err(|_| refused())?;
                     Source::Here { target: Box::new(target), secure }
                 } else {
                     Source::Elsewhere
                 }
             }
         };
-        Ok(Self { url, place })
+        Ok(Self { url, usage, place })
     }
 
     /// The URL as it may be shown.
@@ -99,25 +104,28 @@ impl<'a> Named<'a> {
         (target, secure): (&Target, bool),
     ) -> Result<Authorized<SourceBlob<'r>>, ServiceError> {
         let now = service.store.now();
-        let reader = caller.source(&service.accounts, Service::Blob, request, target, secure, now);
-        let reader = reader.map_err(|error| unverified(error.status, &error.message))?;
+        // Only a copy that goes on by itself reads with the credential of its request.
+        let by_caller = self.usage == SourceUse::Later;
+        let source = CopySource { target, secure, by_caller };
+        let answered = |error: ServiceError| unverified(error.status, error.code.as_str(), &error.message);
+        let reader = caller.source(&service.accounts, Service::Blob, request, source).map_err(answered)?;
         let refused = || ServiceError::invalid_header(COPY_SOURCE.as_str(), &self.shown());
         let mut target = target.clone();
         target.default_to_root();
         let container = ContainerName::parse(target.container.as_deref().unwrap_or_default()).map_err(|_| refused())?;
         let blob = BlobName::parse(target.rest.as_deref().unwrap_or_default()).map_err(|_| refused())?;
         if target.query.has("versionid") {
-            return Err(unverified(StatusCode::NOT_FOUND, "The source has no versions."));
+            return Err(unverified(StatusCode::NOT_FOUND, "BlobNotFound", "The source has no versions."));
         }
         let source = SourceBlob {
-            address: Address { account: reader.unit(), container, blob },
+            address: object::Address { account: reader.unit(), container, blob },
             snapshot: names::snapshot(&target.query)?,
             conditions: conditions::of_source(&request.headers, now)?,
             if_tags: conditions::source_if_tags(&request.headers)?,
             tags: copies_tags(&request.headers)?,
         };
         let authorized = reader.authorize(&service.store.snapshot(), source).await;
-        authorized.map_err(|error| unverified(error.status, &error.message))
+        authorized.map_err(answered)
     }
 
     /// Asks for a source elsewhere, whole or a range of it, under its conditions.
@@ -138,7 +146,7 @@ impl<'a> Named<'a> {
             (COPY_SOURCE_AUTHORIZATION, header::AUTHORIZATION),
         ];
         for (ours, theirs) in translated {
-            if let Some(value) = headers::text(&request.headers, &ours)? {
+            if let Some(value) = headers::filled(&request.headers, &ours)? {
                 sent.push((theirs, value.to_owned()));
             }
         }
@@ -156,27 +164,37 @@ impl<'a> Named<'a> {
             && request.headers.contains_key(SOURCE_IF_TAGS)
             && fetched.text("x-ms-blob-type").is_none()
         {
-            return Err(unverified(StatusCode::BAD_REQUEST, "The source is no blob, so it has no tags."));
+            return Err(unusable(StatusCode::BAD_REQUEST, "the source is no blob, so it has no tags"));
         }
         match fetched.status {
             StatusCode::OK if range.is_none_or(|(start, _)| start == 0) => Ok(fetched),
             StatusCode::PARTIAL_CONTENT if range.is_some() => Ok(fetched),
-            StatusCode::NOT_MODIFIED | StatusCode::PRECONDITION_FAILED => Err(ServiceError::new(
-                ErrorCode::SourceConditionNotMet,
-                "The source condition specified using HTTP conditional header(s) is not met.",
-            )),
-            StatusCode::OK => Err(unverified(StatusCode::NOT_FOUND, "The source does not serve ranges.")),
-            status => {
-                let answered = if status.is_client_error() { status } else { StatusCode::NOT_FOUND };
-                Err(unverified(answered, &format!("The source answered {}.", status.as_u16())))
+            StatusCode::NOT_MODIFIED => Err(condition(self.usage, ConditionHeader::IfNoneMatch)),
+            StatusCode::PRECONDITION_FAILED => {
+                // The one of the two that decides when both are sent. Without them it was the one on tags.
+                let sent = |name: &HeaderName| request.headers.contains_key(name);
+                let (usage, decided) = match (sent(&SOURCE_IF_MATCH), sent(&SOURCE_IF_UNMODIFIED_SINCE)) {
+                    (true, _) => (self.usage, ConditionHeader::IfMatch),
+                    (false, true) => (self.usage, ConditionHeader::IfUnmodifiedSince),
+                    (false, false) => (SourceUse::Later, ConditionHeader::IfMatch),
+                };
+                Err(condition(usage, decided))
             }
+            StatusCode::OK => Err(unusable(StatusCode::NOT_FOUND, "the source does not serve ranges")),
+            status if status.is_client_error() => {
+                let code =
+                    fetched.text("x-ms-error-code").filter(|code| code.bytes().all(|it| it.is_ascii_alphanumeric()));
+                let message = format!("The source answered {}.", status.as_u16());
+                Err(unverified(status, code.unwrap_or(status.canonical_reason().unwrap_or_default()), &message))
+            }
+            status => Err(unusable(StatusCode::NOT_FOUND, &format!("the source answered {}", status.as_u16()))),
         }
     }
 
     /// What a source elsewhere says about itself in its head.
     pub(crate) fn described(&self, fetched: &Fetched) -> Result<ForeignSource, ServiceError> {
         let length = fetched.text("content-length").and_then(|length| length.parse().ok());
-        let missing = || unverified(StatusCode::BAD_REQUEST, "The source does not tell its length.");
+        let missing = || unusable(StatusCode::BAD_REQUEST, "the source does not tell its length");
         let kind = match fetched.text("x-ms-blob-type") {
             Some("PageBlob") => BlobKind::Page,
             Some("AppendBlob") => BlobKind::Append,
@@ -204,17 +222,18 @@ impl<'a> Named<'a> {
                 content_language: own("content-language"),
                 content_disposition: own("content-disposition"),
                 cache_control: own("cache-control"),
-                content_md5: md5,
+                content_md5: md5.map(Into::into),
             },
             metadata,
             tags: Tags::new(),
+            sealed: fetched.text("x-ms-blob-sealed") == Some("true"),
         })
     }
 }
 
 /// Whether `x-ms-copy-source-tag-option` asks for the tags of the source.
 pub(crate) fn copies_tags(sent: &Headers) -> Result<bool, ServiceError> {
-    match headers::text(sent, &COPY_SOURCE_TAG_OPTION)? {
+    match headers::filled(sent, &COPY_SOURCE_TAG_OPTION)? {
         None => Ok(false),
         Some(text) if text.eq_ignore_ascii_case("COPY") => Ok(true),
         Some(text) if text.eq_ignore_ascii_case("REPLACE") => Ok(false),
@@ -224,7 +243,7 @@ pub(crate) fn copies_tags(sent: &Headers) -> Result<bool, ServiceError> {
 
 /// `x-ms-source-range`, end excluded; `None` for the whole source.
 pub(crate) fn range(request: &Request) -> Result<Option<(u64, u64)>, ServiceError> {
-    let Some(text) = headers::text(&request.headers, &SOURCE_RANGE)? else { return Ok(None) };
+    let Some(text) = headers::filled(&request.headers, &SOURCE_RANGE)? else { return Ok(None) };
     let range = text.strip_prefix("bytes=").and_then(|range| range.split_once('-')).and_then(|(first, last)| {
         let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
         (first <= last && last < u64::MAX).then_some((first, last + 1))
@@ -245,78 +264,9 @@ pub(crate) fn shown(url: &str) -> String {
     if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
 }
 
-/// The source cannot be read.
-fn unverified(status: StatusCode, reason: &str) -> ServiceError {
-    ServiceError::new(ErrorCode::CannotVerifyCopySource, "Could not verify the copy source within the specified time.")
-        .with_status(status)
-        .with_detail("CopySourceStatusCode", status.as_u16().to_string())
-        .with_detail("CopySourceErrorMessage", reason)
-}
-
-pub(crate) fn unfetched(error: &FetchError) -> ServiceError {
-    let status = match error {
-        FetchError::Url(_) => StatusCode::BAD_REQUEST,
-        FetchError::Forbidden(_) => StatusCode::FORBIDDEN,
-        FetchError::Unreachable(_) => StatusCode::NOT_FOUND,
-    };
-    unverified(status, &error.to_string())
-}
-
-/// True when a host is one under which this server was just addressed.
-fn is_here(source: &str, own: &str, source_secure: bool, own_secure: bool) -> bool {
-    let (source, source_port) = split_port(source, source_secure);
-    let (own, own_port) = split_port(own, own_secure);
-    if source_port != own_port {
-        return false;
-    }
-    let loopback = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        name == "localhost"
-            || name.ends_with(".localhost")
-            || name == "[::1]"
-            || name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
-    };
-    // Accounts behind one domain: `a.blob.example.com` and `b.blob.example.com`.
-    let domain = |name: &str| {
-        let (_, domain) = name.split_once('.')?;
-        let domain = domain.to_ascii_lowercase();
-        domain.starts_with("blob.").then_some(domain)
-    };
-    source.eq_ignore_ascii_case(own)
-        || (loopback(source) && loopback(own))
-        || domain(source).is_some_and(|source| domain(own) == Some(source))
-}
-
-fn split_port(host: &str, secure: bool) -> (&str, &str) {
-    let usual = if secure { "443" } else { "80" };
-    let port = host.rsplit_once(':').filter(|(_, port)| !port.is_empty() && port.bytes().all(|it| it.is_ascii_digit()));
-    port.unwrap_or((host, usual))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn which_hosts_are_this_server() {
-        let table = [
-            ("127.0.0.1:10000", "127.0.0.1:10000", true),
-            ("localhost:10000", "127.0.0.1:10000", true),
-            ("[::1]:10000", "localhost:10000", true),
-            ("a.blob.localhost:10000", "127.0.0.1:10000", true),
-            ("127.0.0.1:10003", "127.0.0.1:10000", false),
-            ("STORE:80", "store", true),
-            ("store", "other", false),
-            ("a.blob.example.com", "b.blob.example.com", true),
-            ("a.example.com", "b.example.com", false),
-            ("a.blob.core.windows.net", "127.0.0.1:10000", false),
-            ("10.0.0.1:10000", "127.0.0.1:10000", false),
-        ];
-        for (source, own, here) in table {
-            assert_eq!(is_here(source, own, false, false), here, "{source} {own}");
-        }
-        assert!(!is_here("store", "store", true, false));
-    }
 
     #[test]
     fn no_signature_is_shown() {

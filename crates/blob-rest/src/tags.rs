@@ -18,7 +18,7 @@ use crate::{BlobService, conditions, errors, header_names::TAGS, names, upload};
 const DOCUMENT_MAX_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
-    let (address, snapshot) = names::part(caller.unit(), request)?;
+    let (address, snapshot) = names::read_part(caller.unit(), request)?;
     let operation = caller
         .authorize(
             &service.store.snapshot(),
@@ -40,7 +40,7 @@ pub(crate) async fn set(
     caller: &Caller,
     mut request: Request,
 ) -> Result<Response, ServiceError> {
-    let (body, _) = upload::document(&mut request, DOCUMENT_MAX_BYTES).await?;
+    let (body, _) = upload::document(&mut request, caller.known()?, DOCUMENT_MAX_BYTES).await?;
     let address = names::base(caller.unit(), &request)?;
     let latch = address.latch();
     let operation = &caller
@@ -95,7 +95,7 @@ fn parse(root: &Element) -> Result<Tags, ServiceError> {
 
 /// `x-ms-tags`: written as the parameters of a query are, where a space can be a plus.
 pub(crate) fn from_header(sent: &Headers) -> Result<Tags, ServiceError> {
-    let Some(text) = headers::text(sent, &TAGS)? else { return Ok(Tags::new()) };
+    let Some(text) = headers::filled(sent, &TAGS)? else { return Ok(Tags::new()) };
     let pairs = Query::parse(&text.replace('+', "%20"));
     let pairs = pairs.map_err(|_| ServiceError::invalid_header(TAGS.as_str(), text))?;
     Ok(pairs.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect())

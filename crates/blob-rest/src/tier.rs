@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) async fn set(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let sent = &request.headers;
-    let (address, snapshot) = names::part(caller.unit(), request)?;
+    let (address, snapshot) = names::written_part(caller.unit(), request)?;
     let latch = address.latch();
     let priority = priority(sent)?;
     let operation = &caller
@@ -56,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Result<AccessTier, ServiceError> {
 }
 
 pub(crate) fn priority(sent: &Headers) -> Result<Option<RehydratePriority>, ServiceError> {
-    match headers::text(sent, &REHYDRATE_PRIORITY)? {
+    match headers::filled(sent, &REHYDRATE_PRIORITY)? {
         None => Ok(None),
         Some(text) if text.eq_ignore_ascii_case("standard") => Ok(Some(RehydratePriority::Standard)),
         Some(text) if text.eq_ignore_ascii_case("high") => Ok(Some(RehydratePriority::High)),

@@ -4,6 +4,8 @@
 use rest::{Caller, Headers, Request, ServiceError};
 use types::ErrorCode;
 
+use crate::route::Operation;
+
 /// Beginnings of the names of headers that ask for such a feature.
 const BEGINNINGS: &[&str] = &[
     // Customer keys and encryption scopes, of the blob or of the source of a copy.
@@ -37,10 +39,40 @@ pub(crate) fn refuse_scope(caller: &Caller, request: &Request) -> Result<(), Ser
     }
 }
 
+/// What a write of a new blob does not take, and what it would not be the same blob without: access control of another kind of
+/// account, and what belongs to other operations.
+const OF_PUT_BLOB: &[&str] = &[
+    "x-ms-owner",
+    "x-ms-group",
+    "x-ms-acl",
+    "x-ms-permissions",
+    "x-ms-seal-blob",
+    "x-ms-blob-condition-",
+    "x-ms-delete-snapshots",
+];
+/// A copy is of all of its source; the lease of a source says nothing to it.
+const OF_WHOLE_COPIES: &[&str] = &["x-ms-source-range", "x-ms-source-lease-id"];
+/// Only Put Blob has an expiry; a blob that should be gone must not stay.
+const OF_OTHERS: &[&str] = &["x-ms-expiry-"];
+
+/// Beginnings of the names of headers that an operation refuses instead of ignoring them: a closed list. Headers that nobody
+/// knows are ignored, as HTTP says.
+const fn refused_by(operation: Operation) -> [&'static [&'static str]; 2] {
+    match operation {
+        Operation::PutBlob => [OF_PUT_BLOB, &[]],
+        Operation::PutBlobFromURL => [OF_PUT_BLOB, &["x-ms-source-range", "x-ms-source-lease-id", "x-ms-expiry-"]],
+        Operation::CopyBlob | Operation::CopyBlobFromURL => [OF_WHOLE_COPIES, OF_OTHERS],
+        Operation::PutBlockList => [OF_OTHERS, &[]],
+        _ => [&[], &[]],
+    }
+}
+
 /// Refuses a request that asks for something that does not exist.
-pub(crate) fn refuse(sent: &Headers) -> Result<(), ServiceError> {
+pub(crate) fn refuse(operation: Operation, sent: &Headers) -> Result<(), ServiceError> {
+    let [these, those] = refused_by(operation);
     for (name, value) in sent {
-        if BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) {
+        let is_one = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+        if name.starts_with("x-ms-") && (is_one(BEGINNINGS) || is_one(these) || is_one(those)) {
             return Err(not_supported(name, &String::from_utf8_lossy(value.as_bytes())));
         }
     }
@@ -79,7 +111,7 @@ mod tests {
         ];
         for (name, value, expected) in table {
             let sent: Headers = [(name, value)].into_iter().collect();
-            let refused = refuse(&sent).err();
+            let refused = refuse(Operation::GetBlob, &sent).err();
             assert_eq!(refused.as_ref().map(|error| error.code), expected, "{name}");
             assert!(refused.is_none_or(|error| !format!("{error:?}").contains("c2VjcmV0")), "a key is shown");
         }

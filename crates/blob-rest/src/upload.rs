@@ -5,7 +5,7 @@
 
 use http::header;
 use rest::{
-    Request, Response, ServiceError,
+    Known, Request, Response, ServiceError,
     checksum::{self, Checksums, Computed, Declared, Md5Bytes},
     headers, structured,
 };
@@ -107,9 +107,13 @@ pub(crate) fn no_body(request: &Request) -> Result<(), ServiceError> {
 }
 
 /// A short document in the body, compared with the checksums that were declared for it.
-pub(crate) async fn document(request: &mut Request, limit: usize) -> Result<(bytes::Bytes, Computed), ServiceError> {
+pub(crate) async fn document(
+    request: &mut Request,
+    known: Known,
+    limit: usize,
+) -> Result<(bytes::Bytes, Computed), ServiceError> {
     let declared = Declared::from_headers(&request.headers)?;
-    let body = request.body.collect(limit).await?;
+    let body = request.body.collect(known, limit).await?;
     let found = Checksums::new(declared.md5.is_some(), true).take(body.clone()).await.finish();
     declared.verify(&found)?;
     Ok((body, found))

@@ -183,7 +183,7 @@ impl Operation for SealBlob<'_> {
     }
 }
 
-/// Seals an append blob: it takes no more blocks. Its ETag stays; to seal again changes nothing.
+/// Seals an append blob: it takes no more blocks. It has another ETag then; to seal again changes nothing.
 ///
 /// # Errors
 /// The blob does not exist or is no append blob, a lease or condition stands against it, or the store failed.
@@ -192,7 +192,10 @@ pub async fn seal(txn: &Txn, request: &Authorized<SealBlob<'_>>) -> Result<Writt
     let (container, blob) = find(txn, &request.address).await?;
     let append = AppendConditions { position: request.append_position, max_size: None };
     let mut blob = admit(&request.preconditions, &append, blob, 0, txn.now())?;
-    blob.extra_mut().sealed = true;
+    if !blob.extra().sealed {
+        blob.extra_mut().sealed = true;
+        blob.touch(txn.now(), txn.fresh_id());
+    }
     request.address.place(container).put(txn, &blob)?;
     Ok(Written::of(&blob))
 }

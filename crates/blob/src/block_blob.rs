@@ -1,6 +1,7 @@
 //! Block blobs written whole: Put Blob, and Put Blob From URL once its bytes are here.
 
 use access::{Authorized, Operation, need::Need};
+use bytes::Bytes;
 use concurrency::{
     conditions::WriteRule,
     lease::{Lease, LeaseUse},
@@ -13,11 +14,13 @@ use types::{ContentId, ETag, Timestamp};
 
 use crate::{
     errors::BlobError,
+    keys,
     lifecycle::{self, Place},
     object::{Address, find_at, find_to_replace},
     permissions,
     preconditions::Preconditions,
     records::{Blob, BlobKind, Extra, HttpHeaders, Metadata, Tags},
+    settings::Expiry,
     tags,
     tier::{self, AccessTier},
 };
@@ -35,6 +38,8 @@ pub struct NewBlob {
     pub tags: Tags,
     /// Its access tier.
     pub tier: Option<AccessTier>,
+    /// When it is gone.
+    pub expiry: Option<Expiry>,
 }
 
 /// Put Blob of a block blob.
@@ -90,7 +95,7 @@ pub async fn finish(
         lease,
     };
     let mut blob = made.blob(txn, &request.new, old.as_ref())?;
-    blob.headers.content_md5 = blob.headers.content_md5.or(content_md5);
+    blob.headers.content_md5 = blob.headers.content_md5.or(content_md5.map(Into::into));
     store_new(txn, request.address.place(container), &blob, old.as_ref()).await?;
     Ok(Written::of(&blob))
 }
@@ -152,6 +157,9 @@ impl Made {
         if let Some(tier) = tier::at_creation(new.tier, existing, (self.kind, self.length), now)? {
             blob.extra_mut().tier = Some(tier);
         }
+        if let Some(expiry) = new.expiry.map(|expiry| expiry.resolve(blob.created, now)).transpose()?.flatten() {
+            blob.extra_mut().expiry = Some(expiry.ticks());
+        }
         if !new.tags.is_empty() {
             blob.extra_mut().tags = tags::check(new.tags.clone())?;
         }
@@ -168,5 +176,8 @@ pub(crate) async fn store_new(txn: &Txn, place: Place<'_>, blob: &Blob, old: Opt
         lifecycle::replace(txn, place, old).await?;
     }
     tags::index(txn, place, &blob.extra().tags);
+    if let Some(expiry) = blob.extra().expiry {
+        txn.put(keys::expiry(Timestamp::from_ticks(expiry), place.container, place.name), Bytes::new());
+    }
     place.put(txn, blob)
 }

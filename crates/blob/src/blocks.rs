@@ -298,7 +298,12 @@ pub async fn list(store: &Store, request: &Authorized<GetBlockList<'_>>) -> Resu
 /// The committed blocks of a blob, in order. Blobs that were written whole have none. The caller holds the snapshot.
 pub(crate) async fn committed(store: &Store, blob: &Blob) -> Result<Vec<(Bytes, ChunkRef)>, BlobError> {
     let Holdings::Manifest { manifest, .. } = blob.holdings else { return Ok(Vec::new()) };
-    let source = store.open_chunk(manifest).await?;
+    listed(store, manifest).await
+}
+
+/// The blocks of a list, in order.
+pub(crate) async fn listed(store: &Store, list: ChunkRef) -> Result<Vec<(Bytes, ChunkRef)>, BlobError> {
+    let source = store.open_chunk(list).await?;
     let manifest = Manifest::open(&*source).await?;
     let mut blocks = Vec::new();
     loop {

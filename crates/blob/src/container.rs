@@ -25,6 +25,8 @@ use crate::{
     records::{Container, Metadata, SweepRecord, UnitRecord},
 };
 
+pub mod system;
+
 /// What a container says about itself.
 #[derive(Clone, Debug)]
 pub struct ContainerProperties {
@@ -79,10 +81,17 @@ impl Operation for CreateContainer {
 /// Creates a container.
 ///
 /// # Errors
-/// It exists, or the store failed.
+/// It exists, as those of the service always do, or the store failed.
 pub async fn create(txn: &Txn, request: &Authorized<CreateContainer>) -> Result<ContainerProperties, BlobError> {
     request.confirm(txn).await?;
-    let key = keys::container(request.account, &request.name);
+    if system::is_system(&request.name) {
+        return Err(BlobError::ContainerAlreadyExists);
+    }
+    make(txn, request).await
+}
+
+async fn make(txn: &Txn, wanted: &CreateContainer) -> Result<ContainerProperties, BlobError> {
+    let key = keys::container(wanted.account, &wanted.name);
     if txn.get(&key).await?.is_some() {
         return Err(BlobError::ContainerAlreadyExists);
     }
@@ -92,14 +101,14 @@ pub async fn create(txn: &Txn, request: &Authorized<CreateContainer>) -> Result<
         etag: ETag::next(None, txn.now(), unit),
         last_modified: txn.now(),
         lease: Lease::default(),
-        metadata: request.metadata.clone(),
+        metadata: wanted.metadata.clone(),
     };
-    let named = UnitRecord { account: request.account.number(), name: request.name.as_str().to_owned() };
+    let named = UnitRecord { account: wanted.account.number(), name: wanted.name.as_str().to_owned() };
     txn.put(key, container.encode()?);
     txn.put(keys::unit(container.unit), named.encode()?);
-    let acl = Acl { public_access: request.public_access, policies: Vec::new() };
-    acl::write(txn, holder(request.account, request.name.as_str()), &acl)?;
-    Ok(ContainerProperties::of(container, request.public_access, txn.now()))
+    let acl = Acl { public_access: wanted.public_access, policies: Vec::new() };
+    acl::write(txn, holder(wanted.account, wanted.name.as_str()), &acl)?;
+    Ok(ContainerProperties::of(container, wanted.public_access, txn.now()))
 }
 
 /// Get Container Properties and Get Container Metadata.

@@ -14,7 +14,7 @@ use concurrency::{
     tag_condition::TagExpression,
 };
 use store::{
-    Read, StoreError, Txn,
+    ChunkRef, Read, Store, StoreError, Txn,
     content::{self, Holdings},
     content_map::{self, MapWriter},
     epoch::Epochs,
@@ -23,6 +23,7 @@ use types::{ContentId, Timestamp, limits};
 
 use crate::{
     block_blob::{Made, NewBlob, admit_new, store_new},
+    blocks,
     errors::BlobError,
     object::{Address, FoundBlob, SnapshotTime, find_part, find_to_replace},
     permissions,
@@ -37,7 +38,9 @@ mod job;
 
 pub use fetched::put_fetched;
 pub(crate) use job::step;
-pub use job::{AbortCopy, ForeignSource, PendingCopy, abort, append_piece, begin_foreign, fail, finish, pending};
+pub use job::{
+    AbortCopy, CopyCursor, ForeignSource, PendingCopy, abort, append_piece, begin_foreign, fail, finish, pending,
+};
 
 /// Rows of a map that are copied in the transaction of the request.
 const AT_ONCE: usize = 16 * 1024;
@@ -176,8 +179,8 @@ pub struct CopyBlob<'a> {
     pub priority: Option<RehydratePriority>,
     /// How long that takes.
     pub rehydration: Duration,
-    /// Seal the copy of an append blob.
-    pub seal: bool,
+    /// Seal the copy of an append blob, or do not; without a wish it is sealed as its source is.
+    pub seal: Option<bool>,
 }
 
 impl Operation for CopyBlob<'_> {
@@ -196,8 +199,39 @@ pub struct Copied {
     pub copy_id: String,
     /// Done, or pending.
     pub status: CopyStatus,
-    /// The MD5 of the content, if the source has one.
-    pub content_md5: Option<[u8; 16]>,
+    /// Where the CRC-64 of the content is known from.
+    pub crc64: CopiedCrc64,
+}
+
+/// The CRC-64 of what was copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopiedCrc64 {
+    /// This.
+    Known(u64),
+    /// That of the blocks of a list, one behind the other; [`block_checksums`] reads them.
+    Blocks(ChunkRef),
+    /// Nobody asks for it: the copy is answered before its bytes are there, or they are those of a map.
+    Unknown,
+}
+
+impl CopiedCrc64 {
+    const fn of(holdings: Holdings) -> Self {
+        match holdings {
+            Holdings::Nothing => Self::Known(0),
+            Holdings::Chunk(chunk) => Self::Known(chunk.crc64),
+            Holdings::Manifest { manifest, .. } => Self::Blocks(manifest),
+            Holdings::Map => Self::Unknown,
+        }
+    }
+}
+
+/// The CRC-64 and the length of each block of a list, in order.
+///
+/// # Errors
+/// The store failed, or the list is gone with the blob that had it.
+pub async fn block_checksums(store: &Store, list: ChunkRef) -> Result<Vec<(u64, u64)>, BlobError> {
+    let chunks = blocks::listed(store, list).await?;
+    Ok(chunks.into_iter().map(|(_, chunk)| (chunk.crc64, chunk.length)).collect())
 }
 
 impl CopyBlob<'_> {
@@ -215,6 +249,7 @@ impl CopyBlob<'_> {
             metadata,
             tags: if self.copy_tags { source.extra().tags.clone() } else { self.tags.clone() },
             tier: self.tier,
+            expiry: None,
         })
     }
 
@@ -258,7 +293,7 @@ fn admit(
 /// background goes on with it (Copy Blob only).
 ///
 /// # Errors
-/// [`BlobError::TooManyParts`] when it would be pending and must not; the source does not exist or is archived, a
+/// [`BlobError::TooManyParts`] when it would be pending and must not, or when its bytes must be looked at; the source does not exist or is archived, a
 /// condition or lease of either stands against it, or the store failed.
 pub async fn copy(
     txn: &Txn,
@@ -270,6 +305,10 @@ pub async fn copy(
     let now = txn.now();
     let (source_row, source_container, mut source) = admitted_source(txn, source_request, now).await?;
     let kind = request.mode.kind(source.kind)?;
+    // Put Blob From URL answers with a checksum, and the parts of a map have none of their own.
+    if request.mode == CopyMode::PutBlobFromUrl && source.holdings == Holdings::Map {
+        return Err(BlobError::TooManyParts);
+    }
     if source.length > request.mode.limit() {
         return Err(BlobError::SourceTooLarge { length: source.length, limit: request.mode.limit() });
     }
@@ -317,18 +356,18 @@ pub async fn copy(
     }
     store_new(txn, place, &blob, old.as_ref()).await?;
     let copy_id = request.copy_id.clone();
-    Ok(Copied { written: Written::of(&blob), copy_id, status, content_md5: blob.headers.content_md5 })
+    Ok(Copied { written: Written::of(&blob), copy_id, status, crc64: CopiedCrc64::of(blob.holdings) })
 }
 
 /// What a copy has of its source besides bytes, headers and metadata.
-fn inherit(blob: &mut Blob, source: &Blob, seal: bool) {
+fn inherit(blob: &mut Blob, source: &Blob, seal: Option<bool>) {
     match blob.kind {
         BlobKind::Block => {}
         BlobKind::Page => blob.extra_mut().sequence_number = source.extra().sequence_number,
         BlobKind::Append => {
             let extra = blob.extra_mut();
             extra.append_blocks = source.extra().append_blocks;
-            extra.sealed = seal;
+            extra.sealed = seal.unwrap_or(source.extra().sealed);
         }
     }
 }

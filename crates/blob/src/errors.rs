@@ -31,6 +31,9 @@ pub enum BlobError {
     /// The container exists.
     #[error("the container already exists")]
     ContainerAlreadyExists,
+    /// The container belongs to the service (403 AuthorizationFailure).
+    #[error("only the service writes into this container")]
+    SystemContainer,
     /// The blob exists, and the request said it must not.
     #[error("the blob already exists")]
     BlobAlreadyExists,

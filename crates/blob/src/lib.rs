@@ -38,4 +38,4 @@ pub mod tier;
 pub use access::need::PublicAccess;
 pub use preconditions::Preconditions;
 pub use properties::{BlobProperties, Written};
-pub use records::{BlobKind, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags};
+pub use records::{BlobKind, ContentMd5, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags};

@@ -31,6 +31,8 @@ pub struct ListContainers {
     pub prefix: String,
     /// Go on from this name, which is included.
     pub marker: Option<String>,
+    /// Those of the service too.
+    pub system: bool,
     /// At most so many.
     pub limit: usize,
 }
@@ -99,6 +101,9 @@ pub async fn containers(
     let mut scan = rows.scan(range, Direction::Ascending);
     while let Some(row) = scan.next().await? {
         let (_, name) = keys::parse_container(&row.key)?;
+        if !request.system && name == ContainerName::LOGS {
+            continue;
+        }
         if page.is_full() {
             return Ok(page.ending(Some(name)));
         }

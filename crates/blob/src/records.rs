@@ -9,10 +9,12 @@ use store::StoreError;
 use types::{ETag, Timestamp, UnitId};
 
 mod blob;
+mod content_md5;
 mod jobs;
 
 pub(crate) use blob::{Blob, CopyProgress, Extra, Rehydration, Tier};
 pub use blob::{BlobKind, CopyState, CopyStatus, RehydratePriority};
+pub use content_md5::ContentMd5;
 pub(crate) use jobs::{
     AdoptionRecord, BlockRecord, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord, SweepRecord, Upload,
 };
@@ -28,7 +30,7 @@ pub type Tags = Vec<(String, String)>;
 /// The HTTP properties that a blob is served with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpHeaders {
-    /// Content-Type
+    /// Content-Type; none is that of bytes of no known type, and an empty one is really none
     pub content_type: Option<String>,
     /// Content-Encoding
     pub content_encoding: Option<String>,
@@ -39,7 +41,8 @@ pub struct HttpHeaders {
     /// Cache-Control
     pub cache_control: Option<String>,
     /// Content-MD5 of the whole blob
-    pub content_md5: Option<[u8; 16]>,
+    #[serde(with = "content_md5")]
+    pub content_md5: Option<ContentMd5>,
 }
 
 /// A container. Who may read it without a credential stands in its access control list.

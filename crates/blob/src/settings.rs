@@ -29,7 +29,8 @@ pub struct SetProperties<'a> {
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
-    /// All HTTP properties it shall have; `None` when the request names none of them, and they stay.
+    /// All HTTP properties it shall have; `None` when the request is about a page blob's length or sequence number only,
+    /// and they stay.
     pub headers: Option<HttpHeaders>,
     /// The new length of a page blob.
     pub length: Option<u64>,
@@ -106,6 +107,10 @@ async fn set_properties_in(txn: &Txn, request: &Authorized<SetProperties<'_>>) -
     if let Some(headers) = &request.headers {
         blob.headers.clone_from(headers);
     }
+    if blob.extra().copy.is_some() {
+        // It is not any more what was copied. One that is pending was refused above.
+        blob.extra_mut().copy = None;
+    }
     if let Some(action) = request.sequence_number {
         let next = action.apply(blob.sequence_number());
         blob.extra_mut().sequence_number = next.map_err(|_| BlobError::SequenceNumberIncrementTooLarge)?.value();
@@ -173,6 +178,19 @@ pub enum Expiry {
     Never,
 }
 
+impl Expiry {
+    /// The instant from which on a blob is gone that was created then; it is in the future.
+    pub(crate) fn resolve(self, created: Timestamp, now: Timestamp) -> Result<Option<Timestamp>, BlobError> {
+        let expiry = match self {
+            Self::RelativeToCreation(after) => Some(created.saturating_add(after)),
+            Self::RelativeToNow(after) => Some(now.saturating_add(after)),
+            Self::Absolute(time) => Some(time),
+            Self::Never => None,
+        };
+        if expiry.is_some_and(|expiry| expiry <= now) { Err(BlobError::InvalidExpiry) } else { Ok(expiry) }
+    }
+}
+
 /// Set Blob Expiry.
 #[derive(Clone, Debug)]
 pub struct SetExpiry<'a> {
@@ -198,15 +216,7 @@ pub async fn set_expiry(txn: &Txn, request: &Authorized<SetExpiry<'_>>) -> Resul
     request.confirm(txn).await?;
     let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
     let (place, now) = (request.address.place(container), txn.now());
-    let expiry = match request.expiry {
-        Expiry::RelativeToCreation(after) => Some(blob.created.saturating_add(after)),
-        Expiry::RelativeToNow(after) => Some(now.saturating_add(after)),
-        Expiry::Absolute(time) => Some(time),
-        Expiry::Never => None,
-    };
-    if expiry.is_some_and(|expiry| expiry <= now) {
-        return Err(BlobError::InvalidExpiry);
-    }
+    let expiry = request.expiry.resolve(blob.created, now)?;
     if let Some(before) = blob.extra().expiry {
         txn.delete(keys::expiry(Timestamp::from_ticks(before), container, place.name));
     }

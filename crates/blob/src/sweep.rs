@@ -4,7 +4,10 @@
 use store::{Direction, Read, Row, Scope, Store};
 use types::UnitId;
 
-use crate::{copy, errors::BlobError};
+use crate::{
+    copy::{self, CopyCursor},
+    errors::BlobError,
+};
 
 mod container;
 mod contents;
@@ -21,12 +24,18 @@ async fn first(store: &Store, range: store::key::KeyRange, limit: usize) -> Resu
     Ok(store.snapshot().scan(range, Direction::Ascending).take(limit).await?)
 }
 
+/// Where the steps are that walk over more than they can look at in one. Memory only.
+#[derive(Clone, Debug, Default)]
+pub struct Cursor {
+    copies: CopyCursor,
+}
+
 /// Does one bounded step of everything. True when another would find something to do. What fails holds up nothing else: its
 /// error is told when everything had its turn.
 ///
 /// # Errors
 /// The store failed.
-pub async fn step(store: &Store) -> Result<bool, BlobError> {
+pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, BlobError> {
     let steps = [
         container::step(store).await,
         expiry::step(store).await,
@@ -35,7 +44,7 @@ pub async fn step(store: &Store) -> Result<bool, BlobError> {
         contents::adopt(store).await,
         contents::prune(store).await,
         contents::trim(store).await,
-        copy::step(store).await,
+        copy::step(store, &mut cursor.copies).await,
     ];
     steps.into_iter().try_fold(false, |more, step| Ok(more | step?))
 }

@@ -63,6 +63,7 @@ fn what_a_copy_takes_of_its_source() {
             metadata: vec![("m".into(), "source".into())],
             tags: tags_of(&[("t", "source")]),
             tier: Some(AccessTier::Cool),
+            expiry: None,
         };
         world.put_with("s", b"bytes", Preconditions::default(), new).await.unwrap();
         let mode = |mode| copy_request("d", Preconditions::default(), mode);
@@ -143,6 +144,7 @@ fn foreign(kind: BlobKind, length: u64) -> ForeignSource {
         headers: HttpHeaders::default(),
         metadata: vec![("m".into(), "elsewhere".into())],
         tags: Vec::new(),
+        sealed: false,
     }
 }
 
@@ -219,9 +221,11 @@ fn a_pending_copy_goes_on_after_a_crash() {
         }
         world.engine = world.engine.restart();
         world.store = world.engine.store();
-        let pending = copy::pending(&world.store.snapshot(), None, 2).await.unwrap();
-        assert_eq!(pending.len(), 2);
-        let rest = copy::pending(&world.store.snapshot(), pending.last(), 10).await.unwrap();
+        let mut cursor = copy::CopyCursor::default();
+        let pending = copy::pending(&world.store.snapshot(), &mut cursor, 2).await.unwrap();
+        assert!(pending.len() == 2 && !cursor.is_at_start());
+        let rest = copy::pending(&world.store.snapshot(), &mut cursor, 10).await.unwrap();
+        assert!(cursor.is_at_start(), "a round is over");
         let pending = [pending, rest].concat();
         assert_eq!(pending.iter().map(|copy| copy.blob.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
         for copy in &pending {
@@ -362,7 +366,7 @@ fn a_map_of_very_many_parts_is_copied_by_the_background() {
         for part in (0..parts).step_by(50) {
             world.fill("p", (part * 1024, part * 1024 + 1024), b'b').await.unwrap();
         }
-        blob::sweep::step(&world.store).await.unwrap();
+        blob::sweep::step(&world.store, &mut blob::sweep::Cursor::default()).await.unwrap();
         let state = world.properties("q").await.unwrap().copy.unwrap();
         assert!(state.status == CopyStatus::Pending && state.progress().0 > 0);
         world.delete("p").await.unwrap();

@@ -285,7 +285,8 @@ fn a_snapshot_whose_end_is_not_durable_yet_is_read_whole_or_not_at_all() {
         world.fill("p", pages(0, 1_400), b'z').await.unwrap();
         world.engine.hold();
         let delete = world.delete_with("p", Some(time), None, Preconditions::default());
-        let prune = blob::sweep::step(&world.store);
+        let mut cursor = blob::sweep::Cursor::default();
+        let prune = blob::sweep::step(&world.store, &mut cursor);
         let download = async {
             let release = async {
                 tokio::task::yield_now().await;

@@ -159,7 +159,8 @@ fn public_access_stands_in_the_access_control_list() {
         world.store.transact(scope(), |txn| async move { container::create(&txn, request).await }).await.unwrap();
         let holder = access::acl::Holder { service: access::need::Service::Blob, account: ACCOUNT, name: "public" };
         let listed = async || {
-            let all = ListContainers { account: ACCOUNT, prefix: String::new(), marker: None, limit: 10 };
+            let all =
+                ListContainers { account: ACCOUNT, prefix: String::new(), marker: None, system: false, limit: 10 };
             let page = list::containers(&world.store.snapshot(), &authorized(all), world.store.now()).await.unwrap();
             page.items.into_iter().map(|(name, found)| (name, found.public_access)).collect::<Vec<_>>()
         };

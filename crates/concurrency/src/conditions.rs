@@ -8,8 +8,12 @@
 //! the write then replaces, so the caller asks inside the write's transaction.
 
 mod etag_list;
+mod if_range;
+mod taken;
 
 pub use etag_list::{ETagCondition, InvalidETagCondition, MAX_ETAG_TEXT_BYTES, MAX_ETAGS};
+pub use if_range::IfRange;
+pub use taken::{ConditionKind, NotTaken, Taken};
 
 use types::{ETag, ServiceVersion, Timestamp};
 
@@ -62,9 +66,14 @@ pub enum ReadRefusal {
     /// 412 ConditionNotMet.
     #[error("the condition {0:?} is not met")]
     ConditionNotMet(ConditionHeader),
-    /// The client's copy is current (304 ConditionNotMet, no body).
+    /// The client's copy is current (304 ConditionNotMet, no body). The answer names what it is, by RFC 9110.
     #[error("the resource is not modified")]
-    NotModified,
+    NotModified {
+        /// Its ETag.
+        etag: ETag,
+        /// When it last changed.
+        last_modified: Timestamp,
+    },
     /// `If-None-Match: *` on a read (400 UnsatisfiableCondition).
     #[error("the request includes an unsatisfiable condition")]
     Unsatisfiable,
@@ -146,10 +155,11 @@ impl Conditions<'_> {
     /// use concurrency::conditions::{Conditions, ETagCondition, ReadRefusal, Resource};
     /// use types::{ETag, ServiceVersion, Timestamp};
     ///
-    /// let resource = Resource::Present { etag: ETag::new(7), last_modified: Timestamp::from_seconds(100) };
-    /// let if_none_match = Some(ETagCondition::parse("\"0x0000000000000007\"")?);
+    /// let (etag, last_modified) = (ETag::new(7), Timestamp::from_seconds(100));
+    /// let if_none_match = Some(ETagCondition::parse("W/\"0x0000000000000007\"")?);
     /// let conditions = Conditions { if_none_match, ..Conditions::default() };
-    /// assert_eq!(conditions.check_read(ServiceVersion::NEWEST, resource), Err(ReadRefusal::NotModified));
+    /// let found = conditions.check_read(ServiceVersion::NEWEST, Resource::Present { etag, last_modified });
+    /// assert_eq!(found, Err(ReadRefusal::NotModified { etag, last_modified }));
     /// # Ok::<(), concurrency::conditions::InvalidETagCondition>(())
     /// ```
     pub fn check_read(&self, version: ServiceVersion, resource: Resource) -> Result<(), ReadRefusal> {
@@ -159,29 +169,29 @@ impl Conditions<'_> {
         if !version.at_least(2013, 8, 15) {
             return self.check_read_before_2013(resource);
         }
-        if resource == Resource::Absent {
-            return Err(ReadRefusal::NotFound);
-        }
+        let Resource::Present { etag, last_modified } = resource else { return Err(ReadRefusal::NotFound) };
         for header in [ConditionHeader::IfMatch, ConditionHeader::IfUnmodifiedSince] {
             if self.holds(header, resource) == Some(false) {
                 return Err(ReadRefusal::ConditionNotMet(header));
             }
         }
-        let none_match = self.holds(ConditionHeader::IfNoneMatch, resource);
+        let none_match = self.read_holds(ConditionHeader::IfNoneMatch, resource);
         let modified = self.holds(ConditionHeader::IfModifiedSince, resource);
         match (none_match, modified) {
-            (Some(false), Some(false) | None) | (None, Some(false)) => Err(ReadRefusal::NotModified),
+            (Some(false), Some(false) | None) | (None, Some(false)) => {
+                Err(ReadRefusal::NotModified { etag, last_modified })
+            }
             (Some(true), _) | (_, Some(true)) | (None, None) => Ok(()),
         }
     }
 
     fn check_read_before_2013(&self, resource: Resource) -> Result<(), ReadRefusal> {
         let deciding = self.deciding().ok_or(ReadRefusal::MultipleConditionHeaders)?;
-        if resource == Resource::Absent {
-            return Err(ReadRefusal::NotFound);
-        }
-        match deciding.filter(|header| self.holds(*header, resource) == Some(false)) {
-            Some(ConditionHeader::IfNoneMatch | ConditionHeader::IfModifiedSince) => Err(ReadRefusal::NotModified),
+        let Resource::Present { etag, last_modified } = resource else { return Err(ReadRefusal::NotFound) };
+        match deciding.filter(|header| self.read_holds(*header, resource) == Some(false)) {
+            Some(ConditionHeader::IfNoneMatch | ConditionHeader::IfModifiedSince) => {
+                Err(ReadRefusal::NotModified { etag, last_modified })
+            }
             Some(header) => Err(ReadRefusal::ConditionNotMet(header)),
             None => Ok(()),
         }
@@ -281,6 +291,16 @@ impl Conditions<'_> {
             (false, false, true, false) => Some(Some(ConditionHeader::IfModifiedSince)),
             (false, false, false, true) => Some(Some(ConditionHeader::IfUnmodifiedSince)),
             _ => None,
+        }
+    }
+
+    /// The same for a read, whose `If-None-Match` is compared weakly: a cache that weakened an ETag still has the same.
+    fn read_holds(&self, header: ConditionHeader, resource: Resource) -> Option<bool> {
+        match (header, resource) {
+            (ConditionHeader::IfNoneMatch, Resource::Present { etag, .. }) => {
+                self.if_none_match.map(|c| !c.is_any() && !c.names_weakly(etag))
+            }
+            _ => self.holds(header, resource),
         }
     }
 

@@ -58,13 +58,21 @@ impl EntityETag {
         Self(now.max(least))
     }
 
-    /// True when this is exactly the text of the ETag. Compares while writing and allocates nothing.
+    /// True when this is the text of the ETag: exactly, but for the mark of weakness, which some clients write in lower
+    /// case. Compares while writing and allocates nothing.
     #[must_use]
     pub fn is_written_as(self, text: &str) -> bool {
-        let mut remaining = Remaining(text);
-        write!(remaining, "{self}").is_ok() && remaining.0.is_empty()
+        let Some(behind_mark) = text.strip_prefix(WEAK) else { return false };
+        let mut remaining = Remaining(behind_mark);
+        write!(remaining, "{}", BehindMark(self)).is_ok() && remaining.0.is_empty()
     }
 }
+
+/// The mark of a weak ETag, in either case.
+const WEAK: [char; 2] = ['W', 'w'];
+
+/// An ETag without the letter that it begins with.
+struct BehindMark(EntityETag);
 
 /// A text from which each written piece is taken off the front; writing another piece is an error.
 struct Remaining<'a>(&'a str);
@@ -78,10 +86,17 @@ impl fmt::Write for Remaining<'_> {
 
 impl fmt::Display for EntityETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (seconds, fraction) = (self.0.seconds(), self.0.ticks() % TICKS_PER_SECOND);
+        write!(f, "W{}", BehindMark(*self))
+    }
+}
+
+impl fmt::Display for BehindMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timestamp = self.0.timestamp();
+        let (seconds, fraction) = (timestamp.seconds(), timestamp.ticks() % TICKS_PER_SECOND);
         let (year, month, day) = date_of(EPOCH_DAY + seconds / DAY_SECONDS);
         let (hour, minute, second) = time_of(seconds);
-        write!(f, "W/\"datetime'{year:04}-{month:02}-{day:02}T{hour:02}%3A{minute:02}%3A{second:02}.{fraction:07}Z'\"")
+        write!(f, "/\"datetime'{year:04}-{month:02}-{day:02}T{hour:02}%3A{minute:02}%3A{second:02}.{fraction:07}Z'\"")
     }
 }
 
@@ -92,7 +107,7 @@ pub enum IfMatch<'a> {
     Absent,
     /// `*`: whatever is there.
     Any,
-    /// One weak ETag.
+    /// One weak ETag; its mark may be in lower case.
     ETag(&'a str),
 }
 
@@ -129,7 +144,8 @@ impl<'a> IfMatch<'a> {
         if text == "*" {
             return Ok(Self::Any);
         }
-        let inner = text.strip_prefix("W/\"").and_then(|rest| rest.strip_suffix('"'));
+        let inner = text.strip_prefix(WEAK).and_then(|rest| rest.strip_prefix("/\""));
+        let inner = inner.and_then(|rest| rest.strip_suffix('"'));
         match inner {
             Some(inner) if text.len() <= MAX_IF_MATCH_BYTES && !inner.contains('"') => Ok(Self::ETag(text)),
             _ => Err(InvalidEntityCondition::IfMatch),

@@ -21,7 +21,7 @@ pub enum Dialect {
 }
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject<'a> {
     /// The value of the tag with this name.
     Tag(&'a str),
@@ -118,7 +118,8 @@ impl<'a> TagExpression<'a> {
     ///
     /// Allocates nothing.
     pub fn holds<'t>(&self, container: Option<&str>, tag: impl Fn(&str) -> Option<&'t str>) -> bool {
-        // At most MAX_COMPARISONS truth values are pending; they stand in the bits of a number, the newest lowest.
+        // At most two truth values are pending for each of MAX_COMPARISONS tags, and two more; they stand in the bits of a
+        // number, the newest lowest.
         let mut pending = 0_u32;
         for step in &self.steps {
             let (rest, value) = match step {

@@ -16,14 +16,17 @@ use tokio::time::Instant;
 use types::{ErrorCode, ServiceVersion, Switch, Timestamp};
 
 use crate::{
-    Body, Headers, Host, Load, Outcome, Record, Request, RequestId, Response, ResponseBody, Service, ServiceError,
-    StreamError, Target,
+    Body, Commons, Headers, Host, Load, Outcome, Record, Request, RequestId, Response, ResponseBody, Service,
+    ServiceError, StreamError, Target,
     body::BodyError,
     headers,
     limits::{self, Limits},
+    outbox::Kept,
     panics::Caught,
     request,
     response::Kind,
+    seats::{Seat, Sending},
+    slot::Slot,
     target::RawTarget,
 };
 
@@ -38,14 +41,16 @@ pub(crate) struct Front {
     pub(crate) service: Arc<dyn Service>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) load: Arc<Load>,
+    pub(crate) commons: Arc<Commons>,
     pub(crate) limits: Limits,
 }
 
 /// The connection that a request came on.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Origin {
     pub(crate) peer: SocketAddr,
     pub(crate) secure: bool,
+    pub(crate) seat: Arc<Seat>,
 }
 
 /// A request as it came.
@@ -66,32 +71,45 @@ pub(crate) async fn answer(
     let Incoming { method, target, headers, body } = incoming;
     let received_at = front.host.now();
     let common = Common::of(front.host.request_id(), received_at, &headers);
-    let within = front.load.begin(front.limits.requests);
+    let claims = headers.contains_key(header::AUTHORIZATION) || has_signature(&target);
     let watch = Watch::begin(front, common.request_id, &method, target, body.declared_length());
+    let slot = Slot::take(&front.load, &origin.seat, &front.commons, front.limits.requests, claims).await;
     let bare = method == Method::HEAD;
-    let whole = Whole { origin: *origin, request_id: common.request_id, received_at };
-    let parsed = if within { whole.parse(front, method, &watch.raw_target, headers, body) } else { Err(overloaded()) };
+    let whole = Whole { origin, request_id: common.request_id, received_at };
+    let parsed = match &slot {
+        Some(slot) => whole.parse(front, method, &watch.raw_target, headers, body, slot),
+        None => Err(ServiceError::overloaded()),
+    };
     let outcome = match parsed {
         Err(error) => Outcome::new(UNKNOWN, Err(error)),
         Ok(Parsed::EveryResource) => Outcome::new("Options", Ok(Response::new(StatusCode::OK))),
         Ok(Parsed::FrontPage(page)) => Outcome::new("FrontPage", Ok(front_page(page))),
         Ok(Parsed::Request(request)) => call(front, *request, progress).await,
     };
-    ready(outcome, bare, common, watch)
+    let known = slot.as_ref().is_some_and(|slot| slot.is_known());
+    // The work is done. What is left is bytes, which are counted elsewhere, and the client's time.
+    drop(slot);
+    ready(outcome, bare, common, watch, &origin.seat, known)
+}
+
+/// Whether a target seems to have a signature. Whether that is one is found out later.
+fn has_signature(target: &str) -> bool {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    query.as_bytes().windows(4).any(|window| window.eq_ignore_ascii_case(b"sig="))
 }
 
 /// The answer to what is not even a request.
 pub(crate) fn refuse(
     front: &Arc<Front>,
+    origin: &Origin,
     method: &Method,
     target: String,
     headers: &Headers,
     error: ServiceError,
 ) -> Ready {
     let common = Common::of(front.host.request_id(), front.host.now(), headers);
-    front.load.begin(usize::MAX);
     let watch = Watch::begin(front, common.request_id, method, target, None);
-    ready(Outcome::new(UNKNOWN, Err(error)), *method == Method::HEAD, common, watch)
+    ready(Outcome::new(UNKNOWN, Err(error)), *method == Method::HEAD, common, watch, &origin.seat, false)
 }
 
 async fn call(front: &Arc<Front>, request: Request, progress: impl Fn() -> u64) -> Outcome {
@@ -130,14 +148,9 @@ async fn within<T>(
     }
 }
 
-fn overloaded() -> ServiceError {
-    ServiceError::busy("The server is currently unable to receive requests. Please retry your request.")
-        .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
-}
-
 /// What is known of a request beside its own bytes.
-struct Whole {
-    origin: Origin,
+struct Whole<'a> {
+    origin: &'a Origin,
     request_id: RequestId,
     received_at: Timestamp,
 }
@@ -164,14 +177,15 @@ fn front_page(page: String) -> Response {
     Response::new(StatusCode::OK).body(plain, ResponseBody::bytes(Bytes::from(page)))
 }
 
-impl Whole {
+impl Whole<'_> {
     fn parse(
         self,
         front: &Front,
         method: Method,
         target: &str,
         headers: Headers,
-        body: Body,
+        mut body: Body,
+        slot: &Arc<Slot>,
     ) -> Result<Parsed, ServiceError> {
         let raw = match RawTarget::split(target)? {
             RawTarget::Everything if method == Method::OPTIONS => return Ok(Parsed::EveryResource),
@@ -186,20 +200,32 @@ impl Whole {
             return Ok(Parsed::FrontPage(page));
         }
         let target = target?;
-        let version = request::version(&headers)?;
+        let version = request::version(&headers, self.received_at)?;
         if target.secondary && !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            let message = "Write operations are not allowed at the secondary location.";
+            let message = "Write operations are not allowed.";
             return Err(ServiceError::new(ErrorCode::InsufficientAccountPermissions, message));
         }
         if body.declared_length().is_some_and(|length| length > limits::BODY_MAX_BYTES) {
             return Err(BodyError::TooLong { limit: limits::BODY_MAX_BYTES }.into());
         }
+        body.set_documents(Arc::clone(&front.commons.documents));
         let Self { origin, request_id, received_at } = self;
         let (peer, secure) = (origin.peer, origin.secure);
         let default_version = None;
-        let request =
-            Request { method, target, version, default_version, headers, peer, request_id, received_at, body, secure };
-        Ok(Parsed::Request(Box::new(request)))
+        let slot = Arc::clone(slot);
+        Ok(Parsed::Request(Box::new(Request {
+            method,
+            target,
+            version,
+            default_version,
+            headers,
+            peer,
+            request_id,
+            received_at,
+            body,
+            secure,
+            slot,
+        })))
     }
 }
 
@@ -215,7 +241,7 @@ pub(crate) struct Common {
 impl Common {
     fn of(request_id: RequestId, now: Timestamp, sent: &Headers) -> Self {
         let text = sent.get(headers::X_MS_VERSION).and_then(|version| version.as_bytes().try_into().ok());
-        let version = request::version(sent).ok().flatten();
+        let version = request::version(sent, now).ok().flatten();
         Self {
             request_id,
             now,
@@ -245,10 +271,28 @@ pub(crate) struct Ready {
     /// The answer to HEAD: the headers are all of it.
     pub(crate) bare: bool,
     pub(crate) common: Common,
+    /// What is kept of it until the client takes it.
+    pub(crate) kept: Kept,
     watch: Watch,
+    sending: Sending,
 }
 
-fn ready(outcome: Outcome, bare: bool, mut common: Common, mut watch: Watch) -> Ready {
+fn ready(
+    mut outcome: Outcome,
+    bare: bool,
+    mut common: Common,
+    mut watch: Watch,
+    seat: &Arc<Seat>,
+    known: bool,
+) -> Ready {
+    let mut kept = Kept::new(Arc::clone(&watch.front.commons.outbox), known);
+    let at_hand = outcome.response.body.at_hand();
+    if at_hand > 0 && kept.room() == 0 {
+        outcome = Outcome::new(outcome.operation, Err(ServiceError::overloaded()));
+    } else {
+        kept.add(at_hand);
+    }
+    watch.shorten();
     watch.operation = outcome.operation;
     watch.error_code = outcome.response.error().map(|error| error.code);
     watch.status = outcome.response.status;
@@ -256,7 +300,11 @@ fn ready(outcome: Outcome, bare: bool, mut common: Common, mut watch: Watch) -> 
     common.now = watch.front.host.now();
     let Response { status, mut headers, mut body, error_format } = outcome.response;
     if let Kind::Error(error) = &body.0 {
-        headers.insert(headers::X_MS_ERROR_CODE, error.code.as_str());
+        if error.of_no_version {
+            common.version = None;
+        } else {
+            headers.insert(headers::X_MS_ERROR_CODE, error.code.as_str());
+        }
         let format = error_format.unwrap_or_else(|| watch.front.service.error_format());
         body = if bare || status == StatusCode::NOT_MODIFIED {
             ResponseBody::empty()
@@ -266,15 +314,14 @@ fn ready(outcome: Outcome, bare: bool, mut common: Common, mut watch: Watch) -> 
             ResponseBody::bytes(document)
         };
     }
-    let mut version = common.version.map(|(_, version)| version);
-    if let Some(own) = headers.get(headers::X_MS_VERSION).and_then(|own| own.to_str().ok()) {
-        version = ServiceVersion::parse(own);
+    let version = common.version.map(|(_, version)| version);
+    if headers.get(headers::X_MS_VERSION).is_some() {
         common.version = None;
     }
     if version.is_some_and(|version| !version.has(Switch::QuotedETags)) {
         unquote(&mut headers);
     }
-    Ready { status, headers, body, bare, common, watch }
+    Ready { status, headers, body, bare, common, kept, watch, sending: seat.sending() }
 }
 
 /// Old clients know ETags without their quotes.
@@ -288,7 +335,10 @@ fn unquote(headers: &mut Headers) {
 impl Ready {
     /// The next piece of the body.
     pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamError>>> {
+        let at_hand = self.body.at_hand();
         let piece = self.body.poll_next(cx);
+        // Whoever takes it counts it.
+        self.kept.forget(at_hand);
         if let Poll::Ready(Some(Err(error))) = &piece {
             tracing::warn!(request_id = %self.watch.request_id, %error, "an answer was broken off");
         }
@@ -307,10 +357,11 @@ impl Ready {
 
     /// Becomes the answer to a request whose content could not be read. Only before anything was sent.
     pub(crate) fn give_up(self) -> Self {
-        let Self { bare, common, mut watch, .. } = self;
+        let Self { bare, common, kept, mut watch, sending, .. } = self;
         watch.bytes_out = 0;
         let operation = watch.operation;
-        ready(Outcome::new(operation, Err(ServiceError::internal())), bare, common, watch)
+        let outcome = Outcome::new(operation, Err(ServiceError::internal()));
+        ready(outcome, bare, common, watch, sending.seat(), kept.known)
     }
 }
 
@@ -353,6 +404,17 @@ impl Watch {
     }
 }
 
+impl Watch {
+    /// Forgets most of a very long target: the answer may take its time, and the log needs no more.
+    fn shorten(&mut self) {
+        if self.raw_target.len() > limits::LOGGED_TARGET_BYTES {
+            let end = (0..=limits::LOGGED_TARGET_BYTES).rev().find(|end| self.raw_target.is_char_boundary(*end));
+            self.raw_target.truncate(end.unwrap_or_default());
+            self.raw_target.shrink_to_fit();
+        }
+    }
+}
+
 impl Drop for Watch {
     fn drop(&mut self) {
         let record = Record::new(
@@ -367,7 +429,6 @@ impl Drop for Watch {
             (self.bytes_in, self.bytes_out),
             self.complete,
         );
-        self.front.load.end();
         self.front.host.observe(&record);
     }
 }

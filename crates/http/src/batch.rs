@@ -109,6 +109,12 @@ pub fn parse(content_type: &str, body: &Bytes, requests_max: usize) -> Result<Ve
 
 const UNCLOSED: BatchError = Malformed("the last boundary is missing");
 
+/// True for a Content-Type that a batch can have.
+#[must_use]
+pub fn is_batch(content_type: &str) -> bool {
+    boundary(content_type).is_some()
+}
+
 /// The boundary of a `multipart/mixed`.
 fn boundary(content_type: &str) -> Option<&str> {
     let (kind, parameters) = content_type.split_once(';')?;
@@ -227,7 +233,7 @@ impl EmbeddedRequest {
     pub fn into_request(self, batch: &Request) -> Result<Request, ServiceError> {
         Ok(Request {
             target: batch.target.sibling(&self.target)?,
-            version: match request::version(&self.headers)? {
+            version: match request::version(&self.headers, batch.received_at)? {
                 Some(version) => Some(version),
                 None => batch.version,
             },
@@ -239,6 +245,7 @@ impl EmbeddedRequest {
             received_at: batch.received_at,
             body: Body::from_bytes(self.body),
             secure: batch.secure,
+            slot: std::sync::Arc::clone(&batch.slot),
         })
     }
 }

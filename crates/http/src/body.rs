@@ -3,12 +3,13 @@
 //! Invariant: a body that ended early or went on too long is an error, never a shorter or longer success. Nothing is
 //! read before the first call, so a client that waits for `100 Continue` is told so only when its bytes are wanted.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use http_body::Body as _;
 
 use crate::{
+    Known,
+    documents::{self, Documents, Room},
     h1::WireBody,
     limits,
     structured::{Decoder, Malformed, Step},
@@ -32,6 +33,9 @@ pub enum BodyError {
     /// The connection failed.
     #[error("the body could not be read: {0}")]
     Io(String),
+    /// Too many bodies are collected already.
+    #[error("there is no room for a body of up to {0} bytes")]
+    NoRoom(usize),
     /// The chunks, or the frames of a structured message, are not what they should be.
     #[error("{0}")]
     Malformed(String),
@@ -51,33 +55,44 @@ pub struct Body {
     declared: Option<u64>,
     received: u64,
     message: Option<Box<Decoder>>,
+    documents: Option<Arc<Documents>>,
+    /// Kept until the request is over: what was read out of the body lives as long.
+    room: Option<Room>,
 }
 
 enum Source {
     /// From a connection with HTTP/1.1.
     Wire(WireBody),
     /// From a stream of a connection with HTTP/2.
-    Stream(hyper::body::Incoming, Duration),
+    Stream(h2::RecvStream, Duration),
     Held(Option<Bytes>),
 }
 
 impl Body {
     /// A body on a connection with HTTP/1.1; without a length it comes in chunks.
     pub(crate) const fn wire(body: WireBody, declared: Option<u64>) -> Self {
-        Self { source: Source::Wire(body), declared, received: 0, message: None }
+        Self::of(Source::Wire(body), declared)
     }
 
     /// A body on a connection with HTTP/2.
-    pub(crate) fn stream(incoming: hyper::body::Incoming, timeout: Duration) -> Self {
-        let declared = incoming.size_hint().exact();
-        Self { source: Source::Stream(incoming, timeout), declared, received: 0, message: None }
+    pub(crate) const fn stream(incoming: h2::RecvStream, declared: Option<u64>, timeout: Duration) -> Self {
+        Self::of(Source::Stream(incoming, timeout), declared)
     }
 
     /// A body that is already here: the parts of a batch, and tests.
     #[must_use]
     pub fn from_bytes(bytes: Bytes) -> Self {
         let declared = u64::try_from(bytes.len()).ok();
-        Self { source: Source::Held(Some(bytes)), declared, received: 0, message: None }
+        Self::of(Source::Held(Some(bytes)), declared)
+    }
+
+    const fn of(source: Source, declared: Option<u64>) -> Self {
+        Self { source, declared, received: 0, message: None, documents: None, room: None }
+    }
+
+    /// Says where there is room for the body, should it be collected.
+    pub(crate) fn set_documents(&mut self, documents: Arc<Documents>) {
+        self.documents = Some(documents);
     }
 
     /// The length that the client declared; `None` for a chunked body. Of a structured message, that of its content.
@@ -151,16 +166,27 @@ impl Body {
         }
     }
 
-    /// The whole body, for the small documents: at most `limit` bytes.
+    /// The whole body, for documents: at most `limit` bytes, and only for somebody who is [`Known`].
     ///
     /// # Errors
-    /// As for [`Self::chunk`]; a body that declares more than the limit is not read at all.
-    pub async fn collect(&mut self, limit: usize) -> Result<Bytes, BodyError> {
+    /// As for [`Self::chunk`]; a body that declares more than the limit is not read at all. There is no room for it, or it
+    /// comes too slowly.
+    pub async fn collect(&mut self, known: Known, limit: usize) -> Result<Bytes, BodyError> {
         let bound = u64::try_from(limit).unwrap_or(u64::MAX);
-        let too_long = || BodyError::TooLong { limit: bound };
-        if self.declared_length().is_some_and(|declared| declared > bound) {
-            return Err(too_long());
+        let declared = self.declared_length();
+        if declared.is_some_and(|declared| declared > bound) {
+            return Err(BodyError::TooLong { limit: bound });
         }
+        let declared = declared.and_then(|declared| usize::try_from(declared).ok());
+        let expected = declared.unwrap_or(documents::SMALL_BYTES).min(limit);
+        self.reserve(known, expected).await?;
+        let time = document_time(declared.unwrap_or(limit));
+        let gathered = tokio::time::timeout(time, self.gather(known, limit, expected)).await;
+        gathered.unwrap_or(Err(BodyError::TimedOut(time)))
+    }
+
+    async fn gather(&mut self, known: Known, limit: usize, mut room: usize) -> Result<Bytes, BodyError> {
+        let too_long = || BodyError::TooLong { limit: u64::try_from(limit).unwrap_or(u64::MAX) };
         let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
         if first.len() > limit {
             return Err(too_long());
@@ -169,13 +195,26 @@ impl Body {
         let mut all = BytesMut::from(first);
         let mut next = Some(second);
         while let Some(bytes) = next {
-            if all.len() + bytes.len() > limit {
+            let length = all.len() + bytes.len();
+            if length > limit {
                 return Err(too_long());
+            }
+            if length > room {
+                // Nobody said how long it is, and it is not short.
+                room = limit;
+                self.reserve(known, room).await?;
             }
             all.extend_from_slice(&bytes);
             next = self.chunk().await?;
         }
         Ok(all.freeze())
+    }
+
+    async fn reserve(&mut self, known: Known, bytes: usize) -> Result<(), BodyError> {
+        let Some(documents) = &self.documents else { return Ok(()) };
+        self.room = None;
+        self.room = documents.reserve(known, bytes).await;
+        if self.room.is_some() { Ok(()) } else { Err(BodyError::NoRoom(bytes)) }
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
@@ -184,22 +223,24 @@ impl Body {
             Source::Wire(body) => return body.next().await,
             Source::Stream(incoming, timeout) => (incoming, *timeout),
         };
-        loop {
-            let frame = std::future::poll_fn(|cx| std::pin::Pin::new(&mut *incoming).poll_frame(cx));
-            let frame = tokio::time::timeout(timeout, frame).await;
-            match frame.map_err(|_| BodyError::TimedOut(timeout))? {
-                None => return Ok(None),
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(bytes) => return Ok(Some(bytes)),
-                    Err(_trailers) => {}
-                },
-                Some(Err(error)) if error.is_incomplete_message() || error.is_canceled() => {
-                    return Err(BodyError::CutOff);
-                }
-                Some(Err(error)) => return Err(BodyError::Io(error.to_string())),
+        let data = tokio::time::timeout(timeout, std::future::poll_fn(|cx| incoming.poll_data(cx))).await;
+        match data.map_err(|_| BodyError::TimedOut(timeout))? {
+            None => Ok(None),
+            Some(Ok(bytes)) => {
+                // The client may send as much again.
+                let _stream_is_gone = incoming.flow_control().release_capacity(bytes.len());
+                Ok(Some(bytes))
             }
+            Some(Err(error)) if error.is_io() || error.is_reset() || error.is_go_away() => Err(BodyError::CutOff),
+            Some(Err(error)) => Err(BodyError::Io(error.to_string())),
         }
     }
+}
+
+/// How long a document may take to arrive, all in all: it holds its room meanwhile.
+fn document_time(bytes: usize) -> Duration {
+    let seconds = u64::try_from(bytes / documents::SMALL_BYTES).unwrap_or(u64::MAX);
+    limits::DOCUMENT_TIME.saturating_add(Duration::from_secs(seconds))
 }
 
 impl fmt::Debug for Body {

@@ -18,11 +18,23 @@ use store::Read;
 use types::{ErrorCode, ServiceVersion, Timestamp, UnitId};
 
 use crate::{
-    Request, ServiceError, Target, dates, headers,
+    Known, Request, ServiceError, Target, dates, headers,
     version::{self, CredentialKind},
 };
 
 const COPY_SOURCE_AUTHORIZATION: HeaderName = HeaderName::from_static("x-ms-copy-source-authorization");
+
+/// The source of a copy that is on this server.
+#[derive(Clone, Copy, Debug)]
+pub struct CopySource<'a> {
+    /// Which.
+    pub target: &'a Target,
+    /// Whether its URL begins with `https`.
+    pub secure: bool,
+    /// Whether the credential of the request also opens a source of the same account that has none of its own. True for
+    /// an asynchronous copy only.
+    pub by_caller: bool,
+}
 
 /// A caller that was authenticated.
 #[derive(Clone, Debug)]
@@ -70,12 +82,16 @@ impl Caller {
         })
     }
 
-    /// That there is a credential, whatever it allows.
+    /// The proof that there is a credential, whatever it allows. Bodies are collected for those who have it only.
     ///
     /// # Errors
     /// There is none.
-    pub fn known(&self) -> Result<(), ServiceError> {
-        if self.is_anonymous() { Err(no_credential(&self.challenge.value)) } else { Ok(()) }
+    pub fn known(&self) -> Result<Known, ServiceError> {
+        if self.is_anonymous() {
+            Err(no_credential(&self.challenge.value))
+        } else {
+            Ok(Known::by_credential(self.unit()))
+        }
     }
 
     /// The headers that the credential sets in the answer to a read.
@@ -103,8 +119,7 @@ impl Caller {
     }
 
     /// Who reads the source of a copy: the token in `x-ms-copy-source-authorization`, the signature in the source's URL,
-    /// the caller itself if the source is in the same account, or nobody. The read is then authorised like any other.
-    /// `secure` says whether the URL of the source begins with `https`.
+    /// the caller itself where the copy may be its own reader, or nobody. The read is then authorised like any other.
     ///
     /// # Errors
     /// There is no such account, or the credential of the source is not right.
@@ -113,20 +128,18 @@ impl Caller {
         accounts: &Accounts,
         service: Service,
         request: &Request,
-        source: &Target,
-        secure: bool,
-        now: Timestamp,
+        source: CopySource<'_>,
     ) -> Result<Self, ServiceError> {
-        let account = accounts.get(&source.account).ok_or_else(failed)?;
-        let query: Vec<(&str, &str)> = source.query.iter().collect();
+        let (now, CopySource { target, secure, by_caller }) = (request.received_at, source);
+        let account = accounts.get(&target.account).ok_or_else(failed)?;
+        let query: Vec<(&str, &str)> = target.query.iter().collect();
         let grant = if let Some(authorization) = headers::text(&request.headers, &COPY_SOURCE_AUTHORIZATION)? {
             let Some(token) = authorization.strip_prefix("Bearer ") else { return Err(malformed_header()) };
-            by_token(accounts, &account, token, now)?
+            by_token(accounts, &account, token, request)?
         } else if let Some(fields) = Fields::find(&query).map_err(|refusal| sas_answer(&refusal, &account))? {
-            let door =
-                Door { accounts, account: &account, service, request, target: source, query: &query, now, secure };
+            let door = Door { accounts, account: &account, service, request, target, query: &query, now, secure };
             door.by_signature(&fields, None)?
-        } else if account.unit == self.unit() && !self.is_anonymous() {
+        } else if by_caller && account.unit == self.unit() && !self.is_anonymous() {
             self.grant.clone()
         } else {
             access::anonymous(accounts, &account, now)
@@ -163,16 +176,13 @@ pub fn denied_answer(denied: &Denied) -> ServiceError {
     }
 }
 
-/// Finds out who sends a request to a service.
+/// Finds out who sends a request to a service. Dates are measured by when the request arrived, in wall time: a client
+/// knows no other clock, and server time may be far from it.
 ///
 /// # Errors
 /// Its credential is not right. Without one it is an anonymous caller, and what that may do is decided later.
-pub fn authenticate(
-    accounts: &Accounts,
-    service: Service,
-    request: &Request,
-    now: Timestamp,
-) -> Result<Caller, ServiceError> {
+pub fn authenticate(accounts: &Accounts, service: Service, request: &Request) -> Result<Caller, ServiceError> {
+    let now = request.received_at;
     let authorization = headers::text(&request.headers, &header::AUTHORIZATION)?;
     let query: Vec<(&str, &str)> = request.target.query.iter().collect();
     let challenge = Challenge {
@@ -198,8 +208,24 @@ pub fn authenticate(
             None => (access::anonymous(accounts, &account, now), None),
         },
     };
+    if !grant.is_anonymous() && !request.slot.verified(Known::by_credential(account.unit)) {
+        return Err(ServiceError::overloaded());
+    }
     let version = version_of(request, version.flatten(), grant.is_anonymous())?;
     Ok(Caller { account, grant, version, challenge })
+}
+
+/// The version that the answer to a request without one names: the one that it is served by, as far as that can be told
+/// before its credential is verified.
+pub(crate) fn unasked_version(service: Service, request: &Request) -> ServiceVersion {
+    let query = &request.target.query;
+    let signed = query.get("sv").filter(|_| query.has("sig"));
+    let shown = signed.is_some() || !matches!(headers::text(&request.headers, &header::AUTHORIZATION), Ok(None));
+    match signed {
+        // Requests to tables without a version are of the first clients.
+        None if service == Service::Table => ServiceVersion::OLDEST,
+        _ => version_of(request, signed, !shown).unwrap_or(ServiceVersion::OLDEST),
+    }
 }
 
 /// The version whose behaviour a request gets: its header, or else with a signature `api-version`, or else `sv`; what it
@@ -237,7 +263,7 @@ struct Door<'a> {
 impl Door<'_> {
     fn by_header(&self, authorization: &str) -> Result<Grant, ServiceError> {
         if let Some(token) = authorization.strip_prefix("Bearer ") {
-            return by_token(self.accounts, self.account, token, self.now);
+            return by_token(self.accounts, self.account, token, self.request);
         }
         let (scheme, value) = Scheme::split(authorization).ok_or_else(malformed_header)?;
         let date = match headers::text(&self.request.headers, &headers::X_MS_DATE)? {
@@ -263,7 +289,7 @@ impl Door<'_> {
         let bearer = self.accounts.bearer();
         let identity = bearer
             .verify(token, self.account.name.as_str(), self.now)
-            .map_err(|refusal| token_answer(&refusal, self.accounts))?;
+            .map_err(|refusal| token_answer(&refusal, self.accounts, self.request))?;
         self.by_signature(fields, Some(&identity))
     }
 
@@ -290,8 +316,14 @@ impl Door<'_> {
     }
 }
 
-fn by_token(accounts: &Accounts, account: &Arc<Account>, token: &str, now: Timestamp) -> Result<Grant, ServiceError> {
-    bearer::verify(accounts, account, token.trim(), now).map_err(|refusal| token_answer(&refusal, accounts))
+fn by_token(
+    accounts: &Accounts,
+    account: &Arc<Account>,
+    token: &str,
+    request: &Request,
+) -> Result<Grant, ServiceError> {
+    bearer::verify(accounts, account, token.trim(), request.received_at)
+        .map_err(|refusal| token_answer(&refusal, accounts, request))
 }
 
 /// The scheme that every account has.
@@ -316,7 +348,7 @@ fn malformed_header() -> ServiceError {
     )
 }
 
-fn failed() -> ServiceError {
+pub(crate) fn failed() -> ServiceError {
     ServiceError::new(
         ErrorCode::AuthenticationFailed,
         "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly \
@@ -324,7 +356,11 @@ fn failed() -> ServiceError {
     )
 }
 
-fn token_answer(refusal: &TokenRefusal, accounts: &Accounts) -> ServiceError {
+fn token_answer(refusal: &TokenRefusal, accounts: &Accounts, request: &Request) -> ServiceError {
+    if request.version.is_some_and(|version| !version.at_least(2020, 1, 1)) {
+        // Clients of those versions know no challenge.
+        return failed().with_detail("AuthenticationErrorDetail", refusal.to_string());
+    }
     ServiceError::new(ErrorCode::InvalidAuthenticationInfo, REFER)
         .with_status(StatusCode::UNAUTHORIZED)
         .with_detail("AuthenticationErrorDetail", refusal.to_string())

@@ -26,11 +26,11 @@ impl Declared {
     /// # Errors
     /// One is not the Base64 of its length, or both are there.
     pub fn from_headers(headers: &Headers) -> Result<Self, ServiceError> {
-        let md5 = match headers::text(headers, &headers::CONTENT_MD5)? {
+        let md5 = match headers::filled(headers, &headers::CONTENT_MD5)? {
             Some(text) => Some(parse_md5(&headers::CONTENT_MD5, text)?),
             None => None,
         };
-        let crc64 = match headers::text(headers, &headers::X_MS_CONTENT_CRC64)? {
+        let crc64 = match headers::filled(headers, &headers::X_MS_CONTENT_CRC64)? {
             Some(text) => Some(parse_crc64(&headers::X_MS_CONTENT_CRC64, text)?),
             None => None,
         };
@@ -110,6 +110,12 @@ impl Checksums {
     pub fn finish(self) -> Computed {
         Computed { md5: self.md5.map(BodyMd5::finish), crc64: self.crc64.map(|crc64| crc64.finalize()) }
     }
+}
+
+/// The CRC-64 of two parts, one behind the other.
+#[must_use]
+pub fn joined_crc64(first: u64, second: u64, second_bytes: u64) -> u64 {
+    crc_fast::checksum_combine(CrcAlgorithm::Crc64Nvme, first, second, second_bytes)
 }
 
 /// Reads an MD5 in Base64 out of the header of this name.

@@ -1,5 +1,5 @@
-//! What the properties of a service do to every request: the default version of those that name none, and cross-origin
-//! resource sharing. Preflight requests are answered here, and the answers to actual requests get the headers that a
+//! What the properties of a service do to every request: the default version of those that name none, which the answer
+//! then names, and cross-origin resource sharing. Preflight requests are answered here, and the answers to actual requests get the headers that a
 //! browser asks for. Which rule speaks is decided in `account`.
 //!
 //! CORS is no authorisation: an actual request is never refused here.
@@ -14,7 +14,7 @@ use http::{HeaderName, Method, StatusCode, header};
 use store::Store;
 use types::ErrorCode;
 
-use crate::{Outcome, Request, Response, ServiceError};
+use crate::{Outcome, Request, Response, ServiceError, caller, headers};
 
 const PREFLIGHT: &str = "PreflightRequest";
 const UNKNOWN: &str = "Unknown";
@@ -41,14 +41,19 @@ where
             Err(error) => return Outcome::new(UNKNOWN, Err(error)),
         }
     }
-    let Ok(Some(origin)) = request.header(&header::ORIGIN) else { return answer(request).await };
-    let (origin, method) = (origin.to_owned(), request.method.clone());
-    let account = request.target.account.clone();
+    let origin = request.header(&header::ORIGIN).ok().flatten();
+    let shared = origin.map(|origin| (origin.to_owned(), request.method.clone(), request.target.account.clone()));
+    let unasked = request.version.is_none().then(|| caller::unasked_version(service, &request));
     let mut outcome = answer(request).await;
-    // Read after the request: a change that it waited for counts.
-    match properties_of(store, accounts, service, &account).await {
-        Ok(properties) => share(&mut outcome.response, &properties, &origin, &method),
-        Err(error) => outcome.response = error.into(),
+    if let Some((origin, method, account)) = shared {
+        // Read after the request: a change that it waited for counts.
+        match properties_of(store, accounts, service, &account).await {
+            Ok(properties) => share(&mut outcome.response, &properties, &origin, &method),
+            Err(error) => outcome.response = error.into(),
+        }
+    }
+    if let Some(version) = unasked {
+        outcome.response.headers_mut().insert(headers::X_MS_VERSION, version.to_string());
     }
     outcome
 }
@@ -73,8 +78,10 @@ async fn preflight(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let required = |name: HeaderName| {
-        let value = request.header(&name)?;
-        value.filter(|value| !value.is_empty()).ok_or_else(|| ServiceError::missing_header(name.as_str()))
+        request.header(&name)?.ok_or_else(|| {
+            ServiceError::new(ErrorCode::InvalidHeaderValue, "A required CORS header is not present.")
+                .with_detail("HeaderName", name.as_str())
+        })
     };
     let origin = required(header::ORIGIN)?;
     let method = required(header::ACCESS_CONTROL_REQUEST_METHOD)?;
@@ -131,17 +138,31 @@ fn allow_origin(response: &mut Response, found: Match<'_>, origin: &str) {
     headers.insert(header::VARY, "Origin");
 }
 
+/// What answers get behind this place: a wildcard stands for them too. Clients tell by some of them what went wrong.
+const ADDED_LATER: [&str; 8] = [
+    "x-ms-error-code",
+    "x-ms-request-id",
+    "x-ms-client-request-id",
+    "x-ms-version",
+    "content-type",
+    "content-length",
+    "date",
+    "server",
+];
+
 /// The names that the rule exposes: a prefix stands for the headers of this answer that begin with it.
 fn exposed(response: &Response, allowed: &[String]) -> Option<String> {
+    let own = response.headers().iter().map(|(name, _)| name).filter(|name| !name.starts_with("access-control-"));
+    let own: Vec<&str> = own.chain(ADDED_LATER).collect();
     let mut names: Vec<&str> = Vec::new();
     for allowed in allowed {
-        match allowed.strip_suffix('*') {
+        let prefix = allowed.strip_suffix('*').map(str::to_ascii_lowercase);
+        match &prefix {
             None => names.push(allowed),
-            Some(prefix) => {
-                let prefix = prefix.to_ascii_lowercase();
-                names.extend(response.headers().iter().map(|(name, _)| name).filter(|name| name.starts_with(&prefix)));
-            }
+            Some(prefix) => names.extend(own.iter().filter(|name| name.starts_with(prefix.as_str()))),
         }
     }
+    let mut seen = std::collections::HashSet::with_capacity(names.len());
+    names.retain(|name| seen.insert(name.to_ascii_lowercase()));
     (!names.is_empty()).then(|| names.join(","))
 }

@@ -11,7 +11,7 @@ use store::Read;
 use types::{ErrorCode, Timestamp};
 
 use crate::{
-    Caller, Response, ResponseBody, ServiceError,
+    Caller, Response, ResponseBody, ServiceError, caller,
     xml::{self, XmlWriter},
 };
 
@@ -74,13 +74,12 @@ pub async fn answer(
     document: &[u8],
     now: Timestamp,
 ) -> Result<Response, ServiceError> {
-    caller.authorize(rows, GetUserDelegationKey { account: caller.unit(), service }).await?;
     let Some(identity) = caller.identity() else {
-        return Err(ServiceError::new(
-            ErrorCode::AuthorizationFailure,
-            "This request is not authorized to perform this operation. A user delegation key needs a bearer token.",
-        ));
+        return Err(
+            caller::failed().with_detail("AuthenticationErrorDetail", "Only authentication scheme Bearer is supported")
+        );
     };
+    caller.authorize(rows, GetUserDelegationKey { account: caller.unit(), service }).await?;
     let info = KeyInfo::parse(document)?;
     let start = info.start.unwrap_or(now);
     if start >= info.expiry || info.expiry > now.saturating_add(LIFE_MAX) {

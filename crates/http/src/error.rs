@@ -21,6 +21,9 @@ pub struct ServiceError {
     pub details: Vec<(&'static str, String)>,
     /// Further headers of the answer.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// True for an answer of no version: it has neither `x-ms-version` nor, since no version says that there is one,
+    /// `x-ms-error-code`.
+    pub of_no_version: bool,
 }
 
 impl ServiceError {
@@ -28,7 +31,7 @@ impl ServiceError {
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, code, message: message.into(), details: Vec::new(), headers: Vec::new() }
+        Self { status, code, message: message.into(), details: Vec::new(), headers: Vec::new(), of_no_version: false }
     }
 
     /// The same with another status.
@@ -49,6 +52,13 @@ impl ServiceError {
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
+        self
+    }
+
+    /// The same as an answer of no version.
+    #[must_use]
+    pub const fn of_no_version(mut self) -> Self {
+        self.of_no_version = true;
         self
     }
 
@@ -158,6 +168,12 @@ impl ServiceError {
         }
     }
 
+    /// 503: the server has more to do than it can hold.
+    pub(crate) fn overloaded() -> Self {
+        Self::busy("The server is currently unable to receive requests. Please retry your request.")
+            .with_header(http::header::RETRY_AFTER, HeaderValue::from_static("1"))
+    }
+
     /// 503: another attempt may succeed.
     #[must_use]
     pub fn busy(message: &str) -> Self {
@@ -182,6 +198,7 @@ impl From<BodyError> for ServiceError {
             BodyError::CutOff | BodyError::Io(_) => {
                 Self::new(ErrorCode::InvalidInput, "The request body ended before its declared length.")
             }
+            BodyError::NoRoom(_) => Self::overloaded(),
             BodyError::Malformed(reason) => {
                 Self::new(ErrorCode::InvalidInput, "The request body is malformed.").with_detail("Reason", reason)
             }

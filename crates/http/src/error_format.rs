@@ -5,6 +5,8 @@ use types::Timestamp;
 
 use crate::{RequestId, ServiceError, dates, xml::XmlWriter};
 
+const METADATA: &str = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata";
+
 /// The form of the body of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorFormat {
@@ -14,6 +16,8 @@ pub enum ErrorFormat {
     OData(ODataMetadata),
     /// `<error xmlns="…metadata">`: Table before 2015-12-11, for clients that ask for Atom.
     Atom,
+    /// `<m:error xmlns:m="…metadata">`: Table, for operations whose documents are XML.
+    Metadata,
     /// `{"error": …}`: Data Lake.
     Dfs,
 }
@@ -62,11 +66,20 @@ impl ErrorFormat {
             }
             Self::Atom => {
                 let mut xml = XmlWriter::document();
-                let namespace = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata";
-                xml.open_with("error", &[("xmlns", namespace)]);
+                xml.open_with("error", &[("xmlns", METADATA)]);
                 xml.element("code", code);
                 xml.element("message", &message);
                 xml.close("error");
+                ("application/xml;charset=utf-8", xml.finish())
+            }
+            Self::Metadata => {
+                let mut xml = XmlWriter::document();
+                xml.open_with("m:error", &[("xmlns:m", METADATA)]);
+                xml.element("m:code", code);
+                xml.open_with("m:message", &[("xml:lang", "en-US")]);
+                xml.text(&message);
+                xml.close("m:message");
+                xml.close("m:error");
                 ("application/xml;charset=utf-8", xml.finish())
             }
             Self::OData(metadata) => {

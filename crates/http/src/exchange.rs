@@ -11,6 +11,7 @@ use crate::{
     answer::{self, Front, Incoming, Origin},
     dates,
     limits::Limits,
+    seats::Seat,
 };
 
 /// A service with its surroundings.
@@ -35,8 +36,9 @@ impl Exchange {
     /// Calls this service.
     #[must_use]
     pub fn new(service: Arc<dyn Service>, host: Arc<dyn Host>) -> Self {
-        let load = host.load(service.name());
-        Self { front: Arc::new(Front { service, host, load, limits: Limits::default() }) }
+        let (load, limits) = (host.load(service.name()), Limits::default());
+        let commons = host.commons(service.name(), &limits);
+        Self { front: Arc::new(Front { service, host, load, commons, limits }) }
     }
 
     /// The answer to one request, as if it had come from `peer` without TLS.
@@ -49,7 +51,8 @@ impl Exchange {
         peer: SocketAddr,
     ) -> Exchanged {
         let incoming = Incoming { method, target: target.to_owned(), headers, body: Body::from_bytes(body) };
-        let mut ready = answer::answer(&self.front, &Origin { peer, secure: false }, incoming, || 0).await;
+        let origin = Origin { peer, secure: false, seat: Seat::alone() };
+        let mut ready = answer::answer(&self.front, &origin, incoming, || 0).await;
         let mut all = BytesMut::new();
         let mut complete = true;
         while let Some(piece) = std::future::poll_fn(|cx| ready.poll_piece(cx)).await {

@@ -290,18 +290,32 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// The value of a header as text. Of a repeated header, the first.
+/// The headers that are conditions on an ETag: a condition that is dropped is a lost update, so an empty one is there.
+const NEVER_ABSENT: [&str; 4] = ["if-match", "if-none-match", "x-ms-source-if-match", "x-ms-source-if-none-match"];
+
+/// The value of a header as text. Of a repeated header, the first. One without a value counts as absent: some clients
+/// send every header that an operation could have. Those that are conditions on an ETag are never absent when sent.
 ///
 /// # Errors
 /// It holds something else than visible ASCII.
 pub fn text<'a>(headers: &'a Headers, name: &HeaderName) -> Result<Option<&'a str>, ServiceError> {
     match headers.get(name) {
         None => Ok(None),
+        Some(value) if value.as_bytes().is_empty() && !NEVER_ABSENT.contains(&name.as_str()) => Ok(None),
         Some(value) => value
             .to_str()
             .map(Some)
             .map_err(|_| ServiceError::invalid_header(name.as_str(), &String::from_utf8_lossy(value.as_bytes()))),
     }
+}
+
+/// The same of an optional header that clients also send empty when they mean nothing: empty counts as absent. Not for
+/// conditions on ETags: one that is dropped is a lost update.
+///
+/// # Errors
+/// It holds something else than visible ASCII.
+pub fn filled<'a>(headers: &'a Headers, name: &HeaderName) -> Result<Option<&'a str>, ServiceError> {
+    Ok(text(headers, name)?.filter(|text| !text.trim().is_empty()))
 }
 
 /// The value of a header that must be there.
@@ -312,12 +326,12 @@ pub fn required<'a>(headers: &'a Headers, name: &HeaderName) -> Result<&'a str, 
     text(headers, name)?.ok_or_else(|| ServiceError::missing_header(name.as_str()))
 }
 
-/// The value of a header as a whole number.
+/// The value of a header as a whole number; empty counts as absent.
 ///
 /// # Errors
 /// It is no whole number below 2^64.
 pub fn number(headers: &Headers, name: &HeaderName) -> Result<Option<u64>, ServiceError> {
-    let Some(text) = text(headers, name)? else { return Ok(None) };
+    let Some(text) = filled(headers, name)? else { return Ok(None) };
     match digits(text.as_bytes()) {
         Some(number) => Ok(Some(number)),
         None => Err(ServiceError::invalid_header(name.as_str(), text)),
@@ -386,10 +400,36 @@ mod tests {
     }
 
     #[test]
+    fn empty_counts_as_absent() {
+        let sent: Headers = [("x-ms-range", ""), ("x-ms-date", " "), ("x-ms-version", "a")].into_iter().collect();
+        for (name, expected) in [(X_MS_RANGE, None), (X_MS_DATE, None), (X_MS_VERSION, Some("a")), (CONTENT_MD5, None)]
+        {
+            assert_eq!(filled(&sent, &name).unwrap(), expected, "{name}");
+        }
+        assert_eq!(number(&sent, &X_MS_RANGE).unwrap(), None);
+    }
+
+    #[test]
     fn numbers_are_digits() {
         let table = [("5", Some(5)), ("", None), ("+5", None), (" 5", None), ("18446744073709551616", None)];
         for (sent, expected) in table {
             assert_eq!(digits(sent.as_bytes()), expected, "{sent}");
+        }
+    }
+
+    #[test]
+    fn a_header_without_a_value_counts_as_absent_unless_it_is_a_condition_on_an_etag() {
+        for (name, absent) in [
+            ("x-ms-proposed-lease-id", true),
+            ("x-ms-version", true),
+            ("if-modified-since", true),
+            ("If-Match", false),
+            ("if-none-match", false),
+            ("x-ms-source-if-match", false),
+        ] {
+            let headers: Headers = [(name, "")].into_iter().collect();
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            assert_eq!(text(&headers, &name).unwrap().is_none(), absent, "{name}");
         }
     }
 }

@@ -18,14 +18,22 @@ pub const HEADERS_MAX: usize = 256;
 pub const HEADERS_MAX_BYTES: usize = 64 * 1024;
 /// Most bytes of a request's head: the target, the headers, and the words around them.
 pub const HEAD_MAX_BYTES: usize = PATH_MAX_BYTES + QUERY_MAX_BYTES + HEADERS_MAX_BYTES + 1024;
+/// Most bytes of a head that every connection has room for; longer ones share some.
+pub const SHORT_HEAD_BYTES: usize = 16 * 1024;
+/// Longest target that is kept for the log while an answer is sent.
+pub const LOGGED_TARGET_BYTES: usize = 4 * 1024;
 /// Longest body that is read over when nobody wants it, so that the connection can be kept.
 pub const DRAIN_MAX_BYTES: u64 = 256 * 1024;
 /// Most streams at once on a connection with HTTP/2.
 pub const STREAMS_MAX: u32 = 128;
+/// Streams that a connection of a stranger has anyway; for more it shares with other strangers.
+pub const STRANGER_STREAMS: usize = 2;
 /// Largest body of any operation: that of Put Blob.
 pub const BODY_MAX_BYTES: u64 = PUT_BLOB_MAX_BYTES;
 /// Most bytes of a batch, in Blob and in Table.
 pub const BATCH_MAX_BYTES: usize = 4 * 1024 * 1024;
+/// Time for a body that is collected to arrive; a second more for each 64 KiB.
+pub const DOCUMENT_TIME: Duration = Duration::from_mins(1);
 /// Most bytes of an XML document: a block list of 50,000 ids of 64 bytes.
 pub const XML_MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Most elements of an XML document.
@@ -38,7 +46,8 @@ const _: () = assert!(BODY_MAX_BYTES >= BLOCK_MAX_BYTES && BODY_MAX_BYTES >= APP
 /// What a listener allows its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once; further ones are answered 503 and closed.
+    /// Connections at once, of all listeners that share them. Who is idle gives way to who comes; when nobody is, further
+    /// ones are answered 503 and closed.
     pub connections: usize,
     /// Requests in work at once, of all connections of a service; further ones are answered 503.
     pub requests: usize,
@@ -48,6 +57,8 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// Longest time in which a client takes nothing of an answer.
     pub write_timeout: Duration,
+    /// The same for who has shown no credential.
+    pub stranger_timeout: Duration,
     /// Time for the handshake of TLS.
     pub handshake_timeout: Duration,
     /// Time that requests in flight get at shutdown.
@@ -62,8 +73,16 @@ impl Default for Limits {
             head_timeout: Duration::from_secs(60),
             body_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(120),
+            stranger_timeout: Duration::from_secs(30),
             handshake_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(25),
         }
+    }
+}
+
+impl Limits {
+    /// Longest time in which a client takes nothing of an answer.
+    pub(crate) const fn patience(&self, known: bool) -> Duration {
+        if known { self.write_timeout } else { self.stranger_timeout }
     }
 }

@@ -5,11 +5,18 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
+/// Accounts are spread over so many shares.
+pub(crate) const SHARES: usize = 32;
+
 /// The numbers of one service. All its listeners share them.
 #[derive(Debug, Default)]
 pub struct Load {
     connections: AtomicUsize,
     requests: AtomicUsize,
+    /// Of them, those whose sender is not known.
+    unverified: AtomicUsize,
+    /// Of them, those of accounts, which are spread over the shares.
+    accounts: [AtomicUsize; SHARES],
     refused_connections: AtomicU64,
     refused_requests: AtomicU64,
 }
@@ -39,28 +46,46 @@ impl Load {
         self.refused_requests.load(Ordering::Relaxed)
     }
 
-    /// Counts a connection for as long as the answer is kept; `None` when there are too many.
-    pub(crate) fn connect(self: &Arc<Self>, most: usize) -> Option<OpenConnection> {
-        if self.connections.fetch_add(1, Ordering::Relaxed) < most {
-            return Some(OpenConnection(Arc::clone(self)));
-        }
-        self.connections.fetch_sub(1, Ordering::Relaxed);
+    /// Counts a connection for as long as the answer is kept.
+    pub(crate) fn connect(self: &Arc<Self>) -> OpenConnection {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        OpenConnection(Arc::clone(self))
+    }
+
+    /// Counts a connection that is refused.
+    pub(crate) fn refuse_connection(&self) {
         self.refused_connections.fetch_add(1, Ordering::Relaxed);
-        None
     }
 
     /// Counts a request in. False when there are too many; it counts until [`Self::end`] all the same.
     pub(crate) fn begin(&self, most: usize) -> bool {
         let within = self.requests.fetch_add(1, Ordering::Relaxed) < most;
+        self.unverified.fetch_add(1, Ordering::Relaxed) < most.div_ceil(2) && within
+    }
+
+    /// Counts a request as one of an account. False when the account has too many.
+    pub(crate) fn verified(&self, share: usize, most: usize) -> bool {
+        self.unverified.fetch_sub(1, Ordering::Relaxed);
+        let own = self.accounts.get(share).map_or(0, |own| own.fetch_add(1, Ordering::Relaxed));
+        let within = own < most - most / 4;
         if !within {
-            self.refused_requests.fetch_add(1, Ordering::Relaxed);
+            self.refuse();
         }
         within
     }
 
-    /// Counts a request out.
-    pub(crate) fn end(&self) {
+    /// Counts a request that is refused.
+    pub(crate) fn refuse(&self) {
+        self.refused_requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request out, of an account or not.
+    pub(crate) fn end(&self, share: Option<usize>) {
         self.requests.fetch_sub(1, Ordering::Relaxed);
+        match share.and_then(|share| self.accounts.get(share)) {
+            Some(own) => own.fetch_sub(1, Ordering::Relaxed),
+            None => self.unverified.fetch_sub(1, Ordering::Relaxed),
+        };
     }
 }
 
@@ -80,15 +105,29 @@ mod tests {
     #[test]
     fn counts_what_is_there_and_what_was_refused() {
         let load = Arc::new(Load::default());
-        let first = load.connect(1);
-        assert!(first.is_some() && load.connect(1).is_none());
+        let first = load.connect();
+        load.refuse_connection();
         assert_eq!((load.connections(), load.refused_connections()), (1, 1));
         drop(first);
-        assert!(load.connect(1).is_some());
-        assert!(load.begin(1) && !load.begin(1));
-        assert_eq!((load.requests(), load.refused_requests()), (2, 1));
-        load.end();
-        load.end();
-        assert_eq!(load.requests(), 0);
+        assert_eq!(load.connections(), 0);
+    }
+
+    #[test]
+    fn requests_are_shared_out() {
+        let load = Load::default();
+        assert!(load.begin(4) && load.begin(4));
+        assert!(!load.begin(4), "half is for those who are known");
+        load.end(None);
+        for _ in 0..2 {
+            assert!(load.verified(7, 4));
+        }
+        assert!(load.begin(4) && load.verified(7, 4));
+        assert!(load.begin(4) && !load.verified(7, 4), "three quarters are the most for one account");
+        load.end(Some(7));
+        assert!(load.begin(4) && load.verified(8, 4), "the rest is for others");
+        for share in [7, 7, 7, 8] {
+            load.end(Some(share));
+        }
+        assert_eq!((load.requests(), load.unverified.into_inner()), (0, 0));
     }
 }

@@ -20,16 +20,18 @@ impl ByteRange {
     /// The range that a request asks for, with the header that says so.
     ///
     /// # Errors
-    /// The header is not `bytes=a-b` or `bytes=a-`. Other units than bytes in `Range` are ignored, as HTTP says.
+    /// The header is not `bytes=a-b` or `bytes=a-`. Other units than bytes in `Range` are ignored, as HTTP says, and so
+    /// is a negative end, by which some clients ask for all of what may be empty; an empty header is none.
     pub fn from_headers(headers: &Headers) -> Result<Option<Self>, ServiceError> {
         let read = |name: &HeaderName| -> Result<Option<Self>, ServiceError> {
-            let Some(text) = headers::text(headers, name)? else { return Ok(None) };
-            if *name == header::RANGE && !text.starts_with("bytes") {
+            let Some(text) = headers::filled(headers, name)? else { return Ok(None) };
+            if (*name == header::RANGE && !text.starts_with("bytes")) || has_negative_end(text) {
                 return Ok(None);
             }
             Self::parse(text).map(Some).ok_or_else(|| ServiceError::invalid_header(name.as_str(), text))
         };
-        if headers.contains_key(headers::X_MS_RANGE) { read(&headers::X_MS_RANGE) } else { read(&header::RANGE) }
+        let ours = headers::filled(headers, &headers::X_MS_RANGE)?.is_some();
+        if ours { read(&headers::X_MS_RANGE) } else { read(&header::RANGE) }
     }
 
     /// Reads `bytes=a-b` or `bytes=a-`.
@@ -77,6 +79,12 @@ pub fn content_range(range: &ops::Range<u64>, length: u64) -> String {
     format!("bytes {}-{}/{length}", range.start, range.end.saturating_sub(1))
 }
 
+/// `bytes=0--1`
+fn has_negative_end(text: &str) -> bool {
+    let ends = text.strip_prefix("bytes=").and_then(|range| range.split_once("--"));
+    ends.is_some_and(|(start, end)| number(start).is_some() && number(end).is_some())
+}
+
 fn number(text: &str) -> Option<u64> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
@@ -117,6 +125,12 @@ mod tests {
         assert_eq!(ByteRange::from_headers(&headers).unwrap(), ByteRange::parse("bytes=1-2"));
         headers.insert(headers::X_MS_RANGE, "bytes=3-");
         assert_eq!(ByteRange::from_headers(&headers).unwrap(), ByteRange::parse("bytes=3-"));
+        for (ours, expected) in [("", "bytes=1-2"), ("bytes=3-", "bytes=3-")] {
+            headers.insert(headers::X_MS_RANGE, ours);
+            assert_eq!(ByteRange::from_headers(&headers).unwrap(), ByteRange::parse(expected), "{ours}");
+        }
+        headers.insert(headers::X_MS_RANGE, "bytes=0--1");
+        assert_eq!(ByteRange::from_headers(&headers).unwrap(), None, "a negative end is ignored");
         headers.insert(headers::X_MS_RANGE, "bytes=x");
         assert_eq!(ByteRange::from_headers(&headers).unwrap_err().code, ErrorCode::InvalidHeaderValue);
     }

@@ -1,11 +1,11 @@
 //! One parsed request, before anybody knows who sent it or what it means.
 
-use std::{fmt, net::SocketAddr, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use http::{HeaderName, Method};
 use types::{ServiceVersion, Timestamp, limits::CLIENT_REQUEST_ID_MAX};
 
-use crate::{Body, Headers, ServiceError, Target, headers};
+use crate::{Body, Headers, ServiceError, Target, headers, slot::Slot, version};
 
 /// The id of a request, written as a GUID. Fresh for each request; the host draws it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,12 +65,14 @@ pub struct Request {
     pub peer: SocketAddr,
     /// The id that the answer and the log carry.
     pub request_id: RequestId,
-    /// When its head had arrived.
+    /// When its head had arrived, by the wall clock: credentials are measured by it.
     pub received_at: Timestamp,
     /// The body, streamed.
     pub body: Body,
     /// True on a connection with TLS.
     pub secure: bool,
+    /// Its place among the requests in work.
+    pub(crate) slot: Arc<Slot>,
 }
 
 impl Request {
@@ -98,10 +100,13 @@ impl Request {
     }
 }
 
-/// The version that was asked for.
-pub(crate) fn version(headers: &Headers) -> Result<Option<ServiceVersion>, ServiceError> {
+/// The version that was asked for. `now` is wall time: what is far in the future is no version.
+pub(crate) fn version(headers: &Headers, now: Timestamp) -> Result<Option<ServiceVersion>, ServiceError> {
     let Some(text) = headers::text(headers, &headers::X_MS_VERSION)? else { return Ok(None) };
     match ServiceVersion::parse(text) {
+        Some(version) if version::is_far_ahead(version, now) => {
+            Err(ServiceError::invalid_header(headers::X_MS_VERSION.as_str(), text).of_no_version())
+        }
         Some(version) if version >= ServiceVersion::OLDEST => Ok(Some(version)),
         _ => Err(ServiceError::invalid_header(headers::X_MS_VERSION.as_str(), text)),
     }
@@ -129,14 +134,18 @@ mod tests {
         let table = [
             (None, Some(None)),
             (Some("2021-12-02"), Some(Some(ServiceVersion::new(2021, 12, 2)))),
-            (Some("2099-01-01"), Some(Some(ServiceVersion::new(2099, 1, 1)))),
+            (Some("2080-01-01"), Some(Some(ServiceVersion::new(2080, 1, 1)))),
+            (Some("2080-01-02"), None),
+            (Some("2099-11-05"), None),
             (Some("2009-09-18"), None),
             (Some("newest"), None),
-            (Some(""), None),
+            (Some(""), Some(None)),
         ];
+        let now = Timestamp::from_seconds(39_812 * 86_400);
+        assert_eq!(ServiceVersion::of(now), ServiceVersion::new(2079, 1, 1));
         for (sent, expected) in table {
             let headers: Headers = sent.map(|sent| (headers::X_MS_VERSION, sent)).into_iter().collect();
-            assert_eq!(version(&headers).ok(), expected, "{sent:?}");
+            assert_eq!(version(&headers, now).ok(), expected, "{sent:?}");
         }
     }
 

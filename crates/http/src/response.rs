@@ -191,6 +191,14 @@ impl ResponseBody {
         Self(Kind::Stream { producer: Box::pin(Message { content: self, encoder }), remaining: Some(length) })
     }
 
+    /// Bytes that are in memory already.
+    pub(crate) const fn at_hand(&self) -> usize {
+        match &self.0 {
+            Kind::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Bytes still to come, when known.
     pub(crate) fn remaining(&self) -> Option<u64> {
         match &self.0 {
@@ -198,11 +206,6 @@ impl ResponseBody {
             Kind::Bytes(bytes) => u64::try_from(bytes.len()).ok(),
             Kind::Stream { remaining, .. } => *remaining,
         }
-    }
-
-    /// True when everything was produced, and nothing went wrong.
-    pub(crate) fn is_finished(&self) -> bool {
-        !matches!(self.0, Kind::Broken) && self.remaining() == Some(0)
     }
 
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamError>>> {

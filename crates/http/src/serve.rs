@@ -10,20 +10,24 @@ use bytes::BytesMut;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::watch,
+    sync::{Semaphore, watch},
     task::JoinSet,
+    time::Instant,
 };
 
 use crate::{
-    BoxFuture, Host, Load, Service,
+    BoxFuture, Host, Service,
     answer::{Front, Origin},
     h1, h2,
     limits::Limits,
     rewind::Rewind,
+    seats::{Seat, Taken},
 };
 
 /// Connections over the limit that are answered at once; the others are closed without a word.
 const REFUSALS_MAX: usize = 64;
+/// How often it is said that connections cannot be accepted.
+const COMPLAINT_EVERY: Duration = Duration::from_secs(10);
 /// What a connection over the limit is told. A head is not waited for: it would be a place to wait in.
 const OVERLOADED: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>ServerBusy</Code><Message>The server has \
     too many connections. Please retry your request.</Message></Error>";
@@ -93,9 +97,12 @@ pub async fn serve(
     mut shutdown: Shutdown,
 ) {
     let load = host.load(service.name());
-    let front = Arc::new(Front { service, host, load: Arc::clone(&load), limits });
+    let commons = host.commons(service.name(), &limits);
+    let seats = Arc::clone(&commons.seats);
+    let front = Arc::new(Front { service, host, load: Arc::clone(&load), commons, limits });
     // Those that are refused are counted apart, so that refusing cannot take what serving needs.
-    let refusals = Arc::new(Load::default());
+    let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
+    let mut complained: Option<Instant> = None;
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -108,21 +115,32 @@ pub async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 // Usually too many open files: others must end before it gets better.
-                tracing::warn!(%error, "a connection could not be accepted");
+                seats.make_room();
+                if complained.is_none_or(|last| last.elapsed() > COMPLAINT_EVERY) {
+                    complained = Some(Instant::now());
+                    tracing::warn!(%error, "a connection could not be accepted");
+                }
                 if shutdown.pause(Duration::from_millis(100)).await {
                     break;
                 }
                 continue;
             }
         };
-        if let Some(place) = load.connect(limits.connections) {
-            let connection = Connection { front: Arc::clone(&front), limits, shutdown: shutdown.clone(), peer };
+        if let Some(taken) = seats.take(peer.ip()).await {
+            let (seat, place) = (Arc::clone(&taken.seat), load.connect());
+            let connection = Connection { front: Arc::clone(&front), limits, shutdown: shutdown.clone(), peer, seat };
             let tls = listener.tls.clone();
-            connections.spawn(async move {
+            let seat = Arc::clone(&taken.seat);
+            let task = connections.spawn(async move {
+                // Dropped behind the connection, whether that ends or has to give way.
+                let _place = (taken, place);
                 connection.run(stream, tls).await;
-                drop(place);
             });
-        } else if let Some(place) = refusals.connect(REFUSALS_MAX).filter(|_| listener.tls.is_none()) {
+            Taken::served_by(&seat, task);
+            continue;
+        }
+        load.refuse_connection();
+        if let (None, Ok(place)) = (&listener.tls, Arc::clone(&refusals).try_acquire_owned()) {
             connections.spawn(async move {
                 refuse(stream).await;
                 drop(place);
@@ -159,6 +177,7 @@ struct Connection {
     limits: Limits,
     shutdown: Shutdown,
     peer: SocketAddr,
+    seat: Arc<Seat>,
 }
 
 impl Connection {
@@ -175,8 +194,11 @@ impl Connection {
 
     /// Tells the protocols apart by how the client begins. No method of HTTP/1.1 begins like the preface.
     async fn find_out(mut self, mut stream: TcpStream) {
-        let mut buffer = BytesMut::with_capacity(8 * 1024);
+        let mut buffer = BytesMut::new();
         let begins = async {
+            // Who says nothing gets no buffer.
+            stream.readable().await?;
+            buffer.reserve(8 * 1024);
             while buffer.len() < h2::PREFACE.len() && h2::PREFACE.starts_with(&buffer) {
                 if stream.read_buf(&mut buffer).await? == 0 {
                     break;
@@ -196,7 +218,7 @@ impl Connection {
     }
 
     async fn speak_http1(self, io: Box<dyn Io>, buffer: BytesMut, secure: bool) {
-        let origin = Origin { peer: self.peer, secure };
+        let origin = Origin { peer: self.peer, secure, seat: self.seat };
         let connection = h1::connection::Connection::new(self.front, origin, self.limits, self.shutdown, io, buffer);
         if let Err(error) = connection.run().await {
             tracing::debug!(peer = %self.peer, %error, "a connection ended early");
@@ -204,7 +226,7 @@ impl Connection {
     }
 
     async fn speak_http2(self, io: impl Io + 'static, buffer: BytesMut, secure: bool) {
-        let origin = Origin { peer: self.peer, secure };
+        let origin = Origin { peer: self.peer, secure, seat: self.seat };
         let io = Rewind::new(buffer.freeze(), io);
         let served: Pin<Box<dyn Future<Output = _> + Send>> =
             Box::pin(h2::serve(self.front, origin, self.limits, self.shutdown, io));

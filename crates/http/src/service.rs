@@ -5,7 +5,7 @@ use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
 use http::{Method, StatusCode};
 use types::Timestamp;
 
-use crate::{ErrorFormat, Load, Request, RequestId, Response, ServiceError};
+use crate::{Commons, ErrorFormat, Load, Request, RequestId, Response, ServiceError, limits::Limits};
 
 /// A boxed future that can cross threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -49,7 +49,7 @@ impl Outcome {
 
 /// What a listener takes from its surroundings: time, fresh ids, and somebody who writes down what happened.
 pub trait Host: Send + Sync + 'static {
-    /// Server time.
+    /// Wall time: what answers are dated with, and what the dates of credentials are measured by.
     fn now(&self) -> Timestamp;
 
     /// An id that no other request has.
@@ -68,6 +68,11 @@ pub trait Host: Send + Sync + 'static {
     /// Where a service counts its connections and requests.
     fn load(&self, _service: &'static str) -> Arc<Load> {
         Arc::default()
+    }
+
+    /// What a service shares with the others of the process.
+    fn commons(&self, _service: &'static str, limits: &Limits) -> Arc<Commons> {
+        Arc::new(Commons::new(limits.connections))
     }
 
     /// Called once a request, when the last byte of its answer was handed over or the client went away.

@@ -8,7 +8,7 @@ use account::{
 };
 use http::{HeaderName, StatusCode};
 use store::{Scope, Store};
-use types::{ErrorCode, ServiceVersion, Timestamp};
+use types::{ErrorCode, ServiceVersion};
 
 use crate::{
     Caller, Request, Response, ServiceError, caller, dates,
@@ -48,7 +48,7 @@ pub async fn set(
     caller: &Caller,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
-    let body = request.body.collect(MAX_BYTES).await?;
+    let body = request.body.collect(caller.known()?, MAX_BYTES).await?;
     let change = read(&xml::parse(&body)?, service)?;
     let wanted = SetServiceProperties { account: caller.unit(), service, change };
     let operation = &caller.authorize(&store.snapshot(), wanted).await?;
@@ -59,17 +59,25 @@ pub async fn set(
     Ok(Response::new(StatusCode::ACCEPTED))
 }
 
-/// Get Service Stats: there is one copy, and it is always current.
+/// Get Service Stats: there is one copy, and it is always current. The secondary location is where it is asked for.
 ///
 /// # Errors
-/// The caller may not.
-pub async fn stats(store: &Store, service: Service, caller: &Caller, now: Timestamp) -> Result<Response, ServiceError> {
+/// The caller may not, or asks the primary location.
+pub async fn stats(
+    store: &Store,
+    service: Service,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Response, ServiceError> {
     caller.authorize(&store.snapshot(), GetServiceProperties { account: caller.unit(), service }).await?;
+    if !request.target.secondary {
+        return Err(ServiceError::invalid_query("comp", "stats", "the secondary location tells it"));
+    }
     let mut xml = XmlWriter::document();
     xml.open("StorageServiceStats");
     xml.open("GeoReplication");
     xml.element("Status", "live");
-    xml.element("LastSyncTime", &dates::rfc1123(now));
+    xml.element("LastSyncTime", &dates::rfc1123(request.received_at));
     xml.close("GeoReplication");
     xml.close("StorageServiceStats");
     Ok(Response::new(StatusCode::OK).xml(xml.finish()))

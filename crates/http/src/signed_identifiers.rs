@@ -1,6 +1,10 @@
 //! The document of stored access policies that the operations Set and Get ACL of every service share.
 
-use access::{acl::StoredAccessPolicy, instant, need::Permissions};
+use access::{
+    acl::StoredAccessPolicy,
+    instant,
+    need::{Permissions, Service},
+};
 use bytes::Bytes;
 use types::ErrorCode;
 
@@ -16,12 +20,22 @@ pub const ID_MAX_CHARACTERS: usize = 64;
 /// Most bytes of the document.
 pub const BODY_MAX_BYTES: usize = 64 * 1024;
 
+/// The letters that permissions are written with. Those of Blob grow with its versions: every letter that a signature
+/// can have is one.
+const fn letters(service: Service) -> &'static str {
+    match service {
+        Service::Queue => "raup",
+        Service::Table => "raud",
+        Service::Blob | Service::File => "abcdefghijklmnopqrstuvwxyz",
+    }
+}
+
 /// Reads `<SignedIdentifiers>`. No document at all is the empty list.
 ///
 /// # Errors
 /// It is malformed, has too many policies, or one of them has an id twice, too long or none, a time that is none, or
-/// permissions that are none.
-pub fn parse(document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ServiceError> {
+/// permissions that the service does not have.
+pub fn parse(service: Service, document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ServiceError> {
     if document.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
     }
@@ -49,8 +63,10 @@ pub fn parse(document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ServiceError> {
             text(name).map(|text| instant::parse(text).ok_or_else(|| invalid(name, text))).transpose()
         };
         let permissions = text("Permission");
-        if let Some(letters) = permissions.filter(|letters| Permissions::parse(letters).is_none()) {
-            return Err(invalid("Permission", letters));
+        let known =
+            |sent: &str| Permissions::parse(sent).is_some() && sent.chars().all(|it| letters(service).contains(it));
+        if let Some(sent) = permissions.filter(|sent| !known(sent)) {
+            return Err(invalid("Permission", sent));
         }
         policies.push(StoredAccessPolicy {
             id: id.to_owned(),
@@ -70,11 +86,14 @@ pub fn write(policies: &[StoredAccessPolicy]) -> Bytes {
     for policy in policies {
         xml.open("SignedIdentifier");
         xml.element("Id", &policy.id);
-        xml.open("AccessPolicy");
-        xml.optional("Start", policy.start.map(crate::dates::iso8601).as_deref());
-        xml.optional("Expiry", policy.expiry.map(crate::dates::iso8601).as_deref());
-        xml.optional("Permission", policy.permissions.as_deref());
-        xml.close("AccessPolicy");
+        // An id that was stored alone comes back alone.
+        if policy.start.is_some() || policy.expiry.is_some() || policy.permissions.is_some() {
+            xml.open("AccessPolicy");
+            xml.optional("Start", policy.start.map(crate::dates::iso8601).as_deref());
+            xml.optional("Expiry", policy.expiry.map(crate::dates::iso8601).as_deref());
+            xml.optional("Permission", policy.permissions.as_deref());
+            xml.close("AccessPolicy");
+        }
         xml.close("SignedIdentifier");
     }
     xml.close("SignedIdentifiers");
@@ -106,7 +125,8 @@ mod tests {
     }
 
     fn read(inside: &str) -> Result<Vec<StoredAccessPolicy>, ErrorCode> {
-        parse(format!("<SignedIdentifiers>{inside}</SignedIdentifiers>").as_bytes()).map_err(|error| error.code)
+        parse(Service::Blob, format!("<SignedIdentifiers>{inside}</SignedIdentifiers>").as_bytes())
+            .map_err(|error| error.code)
     }
 
     #[test]
@@ -117,9 +137,36 @@ mod tests {
         assert_eq!(policies.len(), 2);
         assert_eq!(policies[0].expiry, Some(Timestamp::from_ticks(7_841_117_771_000_000)));
         assert_eq!((policies[1].start, policies[1].permissions.clone()), (None, None));
-        assert_eq!(parse(&write(&policies)).unwrap(), policies);
-        assert_eq!(parse(b" \n").unwrap(), []);
-        assert_eq!(parse(b"<SignedIdentifiers/>").unwrap(), []);
+        assert_eq!(parse(Service::Blob, &write(&policies)).unwrap(), policies);
+        assert_eq!(parse(Service::Blob, b" \n").unwrap(), []);
+        assert_eq!(parse(Service::Blob, b"<SignedIdentifiers/>").unwrap(), []);
+    }
+
+    #[test]
+    fn an_identifier_stored_without_a_policy_comes_back_without_one() {
+        let alone = "<SignedIdentifier><Id>a</Id></SignedIdentifier>";
+        for document in [one("a", ""), alone.to_owned()] {
+            let written = write(&read(&document).unwrap());
+            let written = std::str::from_utf8(&written).unwrap();
+            assert!(written.ends_with(&format!("<SignedIdentifiers>{alone}</SignedIdentifiers>")), "{written}");
+        }
+    }
+
+    #[test]
+    fn each_service_has_its_letters() {
+        let table = [
+            (Service::Blob, "racwdxltmeopi", true),
+            (Service::Queue, "raup", true),
+            (Service::Queue, "rd", false),
+            (Service::Table, "raud", true),
+            (Service::Table, "rw", false),
+            (Service::Table, "rr", false),
+        ];
+        for (service, letters, known) in table {
+            let document = one("a", &format!("<Permission>{letters}</Permission>"));
+            let found = parse(service, format!("<SignedIdentifiers>{document}</SignedIdentifiers>").as_bytes());
+            assert_eq!(found.is_ok(), known, "{service:?} {letters}");
+        }
     }
 
     #[test]
@@ -139,6 +186,6 @@ mod tests {
             assert_eq!(read(&inside), Err(expected), "{inside}");
         }
         assert!(read(&one(&"ä".repeat(64), "")).is_ok());
-        assert!(parse(b"<Wrong/>").is_err() && parse(b"<SignedIdentifiers>").is_err());
+        assert!(parse(Service::Blob, b"<Wrong/>").is_err() && parse(Service::Blob, b"<SignedIdentifiers>").is_err());
     }
 }

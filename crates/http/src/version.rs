@@ -1,7 +1,21 @@
 //! Which version a request is served by. The header is read and checked when the request arrives; what a request without
 //! one means is here, in one function.
 
-use types::ServiceVersion;
+use types::{ServiceVersion, Timestamp, calendar::DAY_SECONDS};
+
+/// The day that this program was built on, counted from 1970.
+const BUILD_DAY: &str = env!("LAZULI_BUILD_DAY");
+
+/// True for a version more than a year after the later of today and the day of the build: nobody can know it yet, so
+/// it is a mistake. Others that are newer than the newest known are served as that one. A wall clock that is far behind
+/// does not make a program refuse the versions of its own time.
+pub(crate) fn is_far_ahead(version: ServiceVersion, now: Timestamp) -> bool {
+    if version <= ServiceVersion::NEWEST {
+        return false;
+    }
+    let built = Timestamp::from_seconds(BUILD_DAY.parse::<u64>().unwrap_or_default() * DAY_SECONDS);
+    version > ServiceVersion::of(now.max(built)).a_year_later()
+}
 
 /// What a request showed of itself, as far as its version depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +53,25 @@ pub fn effective(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_more_than_a_year_ahead_is_none() {
+        // Long after any build of this test: the wall clock decides.
+        let now = Timestamp::from_seconds(20_000 * 400 * DAY_SECONDS / 100);
+        let today = ServiceVersion::of(now);
+        assert!(!is_far_ahead(today.a_year_later(), now) && is_far_ahead(today.a_year_later().a_year_later(), now));
+        // A wall clock that stands at the beginning: the day of the build decides.
+        let built = Timestamp::from_seconds(BUILD_DAY.parse::<u64>().unwrap() * DAY_SECONDS);
+        let built = ServiceVersion::of(built);
+        for (version, far) in [
+            (ServiceVersion::NEWEST, false),
+            (built, false),
+            (built.a_year_later(), false),
+            (built.a_year_later().a_year_later().max(ServiceVersion::NEWEST.a_year_later()), true),
+        ] {
+            assert_eq!(is_far_ahead(version, Timestamp::EPOCH), far, "{version}");
+        }
+    }
 
     #[test]
     fn a_request_without_a_version_has_one() {

@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{CLOSE, get, start, talk};
+use common::{CLOSE, get, start, start_with, talk};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -153,4 +153,59 @@ async fn a_shutdown_without_a_word_is_one_too() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.contains("connection: close") && answer.ends_with("\r\n\r\nslow"), "{answer}");
+}
+
+/// Waits until the server has closed the connection.
+async fn closed(stream: &mut TcpStream) -> bool {
+    let mut rest = Vec::new();
+    let read = stream.read_to_end(&mut rest);
+    tokio::time::timeout(Duration::from_secs(10), read).await.is_ok()
+}
+
+#[tokio::test]
+async fn idle_connections_give_way_to_new_ones() {
+    let server = start_with(|limits| {
+        limits.connections = 4;
+        limits.head_timeout = Duration::from_secs(60);
+    })
+    .await;
+    let mut idle = Vec::new();
+    for number in 0..12 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        if number % 3 == 1 {
+            stream.write_all(b"GET /a/unfinished HTTP/1.1\r\nhost:").await.unwrap();
+        }
+        idle.push(stream);
+    }
+    for _ in 0..8 {
+        assert!(get(server.address, &format!("/a/c {CLOSE}")).await.starts_with("HTTP/1.1 200"));
+    }
+    for stream in idle.iter_mut().take(8) {
+        assert!(closed(stream).await);
+    }
+    assert_eq!(server.notes.load.refused_connections(), 0);
+    assert!(server.notes.load.connections() <= 4);
+}
+
+#[tokio::test]
+async fn heads_that_never_end_share_their_room() {
+    let server = start_with(|limits| limits.head_timeout = Duration::from_secs(60)).await;
+    let long = format!("GET /a HTTP/1.1\r\nhost: x\r\n{}", format!("x: {}\r\n", "y".repeat(1000)).repeat(20));
+    let mut streams = Vec::new();
+    for _ in 0..200 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(long.as_bytes()).await.unwrap();
+        streams.push(stream);
+    }
+    let mut refused = 0;
+    for stream in &mut streams {
+        let mut begin = [0; 12];
+        let read = tokio::time::timeout(Duration::from_millis(5), stream.read_exact(&mut begin)).await;
+        if read.is_ok_and(|read| read.is_ok()) {
+            assert_eq!(&begin, b"HTTP/1.1 503");
+            refused += 1;
+        }
+    }
+    assert!(refused > 0, "they were all kept");
+    assert!(get(server.address, &format!("/a/c {CLOSE}")).await.starts_with("HTTP/1.1 200"), "a short one is served");
 }

@@ -270,8 +270,9 @@ async fn too_many_requests_are_told_so() {
 #[tokio::test]
 async fn too_many_connections_are_told_so() {
     let server = start_with(|limits| limits.connections = 1).await;
-    let first = TcpStream::connect(server.address).await.unwrap();
-    while server.notes.load.connections() == 0 {
+    let mut first = TcpStream::connect(server.address).await.unwrap();
+    first.write_all(b"GET /a/stuck HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    while server.notes.load.requests() == 0 {
         tokio::task::yield_now().await;
     }
     let answer = talk(server.address, b"").await;

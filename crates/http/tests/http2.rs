@@ -106,3 +106,92 @@ async fn an_idle_connection_is_closed() {
     };
     tokio::time::timeout(Duration::from_secs(10), counted_out).await.unwrap();
 }
+
+/// A client whose windows are closed: it asks, and takes nothing of the answers.
+#[expect(clippy::disallowed_methods, reason = "the test is the client here")]
+async fn connect_without_windows(address: std::net::SocketAddr) -> h2::client::SendRequest<Bytes> {
+    let stream = TcpStream::connect(address).await.unwrap();
+    let (sender, connection) = h2::client::Builder::new().initial_window_size(0).handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+async fn ask(sender: &mut h2::client::SendRequest<Bytes>, uri: &str) -> h2::client::ResponseFuture {
+    *sender = sender.clone().ready().await.unwrap();
+    sender.send_request(Request::get(uri).body(()).unwrap(), true).unwrap().0
+}
+
+#[tokio::test]
+async fn answers_that_nobody_takes_hold_no_slots() {
+    let server = start_with(|limits| limits.requests = 64).await;
+    let uri = format!("http://{}/a/flood", server.address);
+    let (mut senders, mut answers) = (Vec::new(), Vec::new());
+    for _ in 0..4 {
+        let mut sender = connect_without_windows(server.address).await;
+        for _ in 0..40 {
+            answers.push(ask(&mut sender, &uri).await);
+        }
+        senders.push(sender);
+    }
+    for answer in &mut answers {
+        assert_eq!(answer.await.unwrap().status(), 200);
+    }
+    assert_eq!(server.notes.load.requests(), 0, "they are answered, and not in work");
+    let (mut other, _connection) = connect(server.address).await;
+    let (response, _) = call(&mut other, "PUT", &format!("http://{}/a/echo", server.address), "hello").await;
+    assert_eq!(response.status(), 201);
+    assert_eq!(server.notes.load.refused_requests(), 0);
+}
+
+#[tokio::test]
+async fn a_stream_without_progress_is_reset_and_its_connection_goes_on() {
+    let server = start_with(|limits| {
+        limits.stranger_timeout = Duration::from_millis(100);
+        limits.head_timeout = Duration::from_secs(10);
+    })
+    .await;
+    let mut sender = connect_without_windows(server.address).await;
+    let stalled = ask(&mut sender, &format!("http://{}/a/flood", server.address)).await.await.unwrap();
+    let mut body = stalled.into_body();
+    let data = tokio::time::timeout(Duration::from_secs(10), poll_fn(|cx| body.poll_data(cx))).await.unwrap();
+    let error = data.unwrap().unwrap_err();
+    assert_eq!(error.reason(), Some(h2::Reason::CANCEL), "{error}");
+    noted(&server.notes, "200 /a/flood false").await;
+    let empty = ask(&mut sender, &format!("http://{}/a/empty", server.address)).await.await.unwrap();
+    assert_eq!(empty.status(), 204);
+}
+
+#[tokio::test]
+async fn strangers_share_their_streams_and_every_connection_has_some() {
+    let server = start_with(|limits| limits.stranger_timeout = Duration::from_secs(60)).await;
+    let uri = format!("http://{}/a/flood", server.address);
+    let (mut senders, mut refused, mut answered) = (Vec::new(), 0, Vec::new());
+    for _ in 0..10 {
+        let mut sender = connect_without_windows(server.address).await;
+        for _ in 0..128 {
+            match ask(&mut sender, &uri).await.await {
+                Ok(response) => answered.push(response),
+                Err(error) => {
+                    assert_eq!(error.reason(), Some(h2::Reason::REFUSED_STREAM), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        senders.push(sender);
+    }
+    assert!(refused > 100, "{refused} were refused, {} answered", answered.len());
+    let (mut other, _connection) = connect(server.address).await;
+    let (response, body) = call(&mut other, "PUT", &format!("http://{}/a/echo", server.address), "hello").await;
+    assert_eq!((response.status().as_u16(), &*body), (201, "hello"), "a new connection is served");
+    drop((senders, answered));
+}
+
+#[tokio::test]
+async fn a_long_body_passes_through_windows() {
+    let server = start().await;
+    let (mut sender, _connection) = connect(server.address).await;
+    let long = "0123456789".repeat(50_000);
+    let (response, body) = call(&mut sender, "PUT", &format!("http://{}/a/echo", server.address), &long).await;
+    assert_eq!(response.status(), 201);
+    assert!(body == long);
+}

@@ -21,8 +21,8 @@ pub(crate) async fn set(
     mut request: Request,
 ) -> Result<Response, ServiceError> {
     let address = names::address(caller, &request)?;
-    let body = request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?;
-    let policies = signed_identifiers::parse(&body)?;
+    let body = request.body.collect(caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
+    let policies = signed_identifiers::parse(Service::Queue, &body)?;
     let operation = SetQueueAcl { address, acl: Acl { policies, ..Acl::default() } };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
@@ -40,8 +40,7 @@ pub(crate) async fn user_delegation_key(
     caller: &Caller,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
-    caller.known()?;
-    let document = request.body.collect(delegation_key::BODY_MAX_BYTES).await?;
+    let document = request.body.collect(caller.known()?, delegation_key::BODY_MAX_BYTES).await?;
     let rows = service.store.snapshot();
-    delegation_key::answer(caller, &rows, Service::Queue, &document, service.store.now()).await
+    delegation_key::answer(caller, &rows, Service::Queue, &document, request.received_at).await
 }

@@ -24,7 +24,7 @@ pub(crate) async fn put(
         id: MessageId::from_random(service.random()?),
         receipt: service.random()?,
         times,
-        text: xml::message_text(&mut request.body).await?,
+        text: xml::message_text(&mut request.body, caller.known()?).await?,
     };
     let operation = caller.authorize(&service.store.snapshot(), operation).await?;
     let (properties, hold) = service.messages.put(&operation).await.map_err(errors::of)?;
@@ -64,7 +64,7 @@ pub(crate) async fn update(
         sent: parameters::pop_receipt(&request)?,
         timeout: parameters::update_timeout(&request)?,
         receipt: service.random()?,
-        text: xml::optional_message_text(&mut request.body).await?,
+        text: xml::optional_message_text(&mut request.body, caller.known()?).await?,
     };
     let operation = caller.authorize(&service.store.snapshot(), operation).await?;
     let hold = service.messages.update(&operation).await.map_err(errors::of)?;

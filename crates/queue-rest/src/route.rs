@@ -95,7 +95,7 @@ pub(crate) async fn answer(service: &QueueService, request: Request) -> Outcome 
 }
 
 async fn run(service: &QueueService, mut request: Request, operation: Operation) -> Result<Response, ServiceError> {
-    let caller = caller::authenticate(&service.accounts, Service::Queue, &request, service.store.now())?;
+    let caller = caller::authenticate(&service.accounts, Service::Queue, &request)?;
     // Nothing of a queue is public, so nobody unknown is listened to any longer.
     caller.known()?;
     match operation {
@@ -104,7 +104,7 @@ async fn run(service: &QueueService, mut request: Request, operation: Operation)
         }
         Operation::GetQueueServiceProperties => service_properties::get(&service.store, Service::Queue, &caller).await,
         Operation::GetQueueServiceStats => {
-            service_properties::stats(&service.store, Service::Queue, &caller, service.store.now()).await
+            service_properties::stats(&service.store, Service::Queue, &caller, &request).await
         }
         Operation::GetUserDelegationKey => acl::user_delegation_key(service, &caller, &mut request).await,
         Operation::ListQueues => listing::queues(service, &caller, &request).await,

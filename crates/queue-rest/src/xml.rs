@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use queue::message::{GotMessage, Hold, MessageProperties, PeekedMessage};
 use rest::{
-    Body, BodyError, ServiceError, dates,
+    Body, BodyError, Known, ServiceError, dates,
     xml::{self, XmlWriter},
 };
 use types::{
@@ -15,18 +15,18 @@ use types::{
 };
 
 /// The text of a message that must be there.
-pub(crate) async fn message_text(body: &mut Body) -> Result<String, ServiceError> {
-    parse(&collect(body).await?)
+pub(crate) async fn message_text(body: &mut Body, known: Known) -> Result<String, ServiceError> {
+    parse(&collect(body, known).await?)
 }
 
 /// The text of a message; `None` when no body was sent.
-pub(crate) async fn optional_message_text(body: &mut Body) -> Result<Option<String>, ServiceError> {
-    let document = collect(body).await?;
+pub(crate) async fn optional_message_text(body: &mut Body, known: Known) -> Result<Option<String>, ServiceError> {
+    let document = collect(body, known).await?;
     if document.is_empty() { Ok(None) } else { parse(&document).map(Some) }
 }
 
-async fn collect(body: &mut Body) -> Result<Bytes, ServiceError> {
-    body.collect(MESSAGE_BODY_MAX_BYTES).await.map_err(|error| match error {
+async fn collect(body: &mut Body, known: Known) -> Result<Bytes, ServiceError> {
+    body.collect(known, MESSAGE_BODY_MAX_BYTES).await.map_err(|error| match error {
         BodyError::TooLong { .. } => too_large(),
         other => other.into(),
     })

@@ -110,6 +110,10 @@ impl Contract for Watched {
         self.inner.now()
     }
 
+    fn wall(&self) -> Timestamp {
+        self.inner.wall()
+    }
+
     fn fresh_id(&self) -> u64 {
         self.inner.fresh_id()
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use access::Accounts;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
-use rest::{BoxFuture, Outcome, Request, Response, ResponseBody, Service, ServiceError, Shutdown};
+use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError, Shutdown};
 use types::ErrorCode;
 
 pub(crate) use accounts::list as list_accounts;
@@ -19,6 +19,8 @@ pub(crate) use backup::Backups;
 
 use crate::{engine::Opened, metrics::Metrics};
 
+/// The name of the service.
+pub(crate) const ADMIN: &str = "admin";
 /// The header that carries the word of the admin note.
 pub(crate) const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-lazuli-token");
 /// Where accounts are listed, added, removed and given other keys.
@@ -40,7 +42,7 @@ pub(crate) struct Admin {
 
 impl Service for Admin {
     fn name(&self) -> &'static str {
-        "admin"
+        ADMIN
     }
 
     fn call(&self, mut request: Request) -> BoxFuture<'_, Outcome> {
@@ -83,8 +85,8 @@ impl Admin {
     }
 
     async fn change_accounts(&self, request: &mut Request) -> Result<Response, ServiceError> {
-        self.trusted(request)?;
-        accounts::answer(&self.opened.store, &self.accounts, request).await
+        let known = self.trusted(request)?;
+        accounts::answer(&self.opened.store, &self.accounts, request, known).await
     }
 
     fn backup(&self, request: &Request) -> Result<Response, ServiceError> {
@@ -94,22 +96,15 @@ impl Admin {
     }
 
     /// Whoever acts is on this machine, and can read the data directory.
-    fn trusted(&self, request: &Request) -> Result<(), ServiceError> {
+    fn trusted(&self, request: &Request) -> Result<Known, ServiceError> {
         let refused = |message| Err(ServiceError::new(ErrorCode::AuthorizationFailure, message));
         if !request.peer.ip().to_canonical().is_loopback() {
             return refused("This is asked for on the machine itself.");
         }
         let word = request.headers.get(TOKEN_HEADER).map_or(&[][..], rest::headers::Value::as_bytes);
-        if !same(word, self.token.as_bytes()) {
-            return refused("The word of the admin note is missing or wrong.");
-        }
-        Ok(())
+        let known = Known::by_word(word, self.token.as_bytes());
+        known.map_or_else(|| refused("The word of the admin note is missing or wrong."), Ok)
     }
-}
-
-/// Compares without telling by its time where the difference is.
-fn same(left: &[u8], right: &[u8]) -> bool {
-    left.len() == right.len() && left.iter().zip(right).fold(0, |seen, (left, right)| seen | (left ^ right)) == 0
 }
 
 fn text(status: StatusCode, text: String) -> Response {
@@ -120,16 +115,4 @@ fn text(status: StatusCode, text: String) -> Response {
 fn metrics(exposition: String) -> Response {
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Response::new(StatusCode::OK).body(kind, ResponseBody::bytes(Bytes::from(exposition)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::same;
-
-    #[test]
-    fn words_are_compared_whole() {
-        for (left, right, equal) in [("", "", true), ("a", "a", true), ("a", "b", false), ("a", "ab", false)] {
-            assert_eq!(same(left.as_bytes(), right.as_bytes()), equal);
-        }
-    }
 }

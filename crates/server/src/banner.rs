@@ -21,7 +21,12 @@ const KEPT_SHOWN: usize = 10;
 
 /// Prints it. Whoever started the server waits for the last line.
 pub(crate) fn print(config: &Config, kept: &[String], endpoints: &[Endpoint], closed: &[&str], admin: SocketAddr) {
-    output::print(&text(config, kept, endpoints, closed, admin, io::stdout().is_terminal()));
+    let text = text(config, kept, endpoints, closed, admin, io::stdout().is_terminal());
+    // Its reader may be slow, or nobody; the server does not wait for that.
+    let printed = std::thread::Builder::new().name("lazuli-banner".into()).spawn(move || output::print(&text));
+    if let Err(error) = printed {
+        tracing::warn!(%error, "cannot start a thread");
+    }
 }
 
 fn text(

@@ -7,6 +7,7 @@ use std::{
 
 use access::bearer::{BearerSettings, RoleTable};
 use anyhow::{Context as _, Result, bail};
+use types::names::AccountName;
 
 use crate::{
     accounts::Account,
@@ -52,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) log_level: LogLevel,
     pub(crate) request_log: RequestLog,
     pub(crate) copy_sources: CopySources,
+    /// Accounts of the public cloud that are not those of the same name here.
+    pub(crate) copy_sources_remote: Vec<String>,
     pub(crate) workers: usize,
     pub(crate) max_connections: usize,
     pub(crate) max_requests: usize,
@@ -151,6 +154,11 @@ impl Config {
             log_level: settings.log_level.unwrap_or_default(),
             request_log: settings.request_log.unwrap_or_default(),
             copy_sources: settings.copy_sources.unwrap_or_default(),
+            copy_sources_remote: settings
+                .copy_sources_remote
+                .into_iter()
+                .map(|name| remote_account(name, &origins))
+                .collect::<Result<_>>()?,
             workers: count(&origins, "workers", settings.workers, WORKERS_MAX)?.unwrap_or_else(default_workers),
             max_connections: count(&origins, "max-connections", settings.max_connections, AT_ONCE_MAX)?.unwrap_or(4096),
             max_requests: count(&origins, "max-requests", settings.max_requests, AT_ONCE_MAX)?.unwrap_or(4096),
@@ -162,6 +170,14 @@ impl Config {
     pub(crate) fn listen(&self, service: &str) -> &[IpAddr] {
         let own = self.own_listen.iter().find(|(name, addresses)| *name == service && !addresses.is_empty());
         own.map_or(&self.listen, |(_, addresses)| addresses)
+    }
+}
+
+/// The name of an account of the public cloud.
+fn remote_account(name: String, origins: &Origins) -> Result<String> {
+    match AccountName::parse(&name) {
+        Ok(_) => Ok(name),
+        Err(error) => bail!("{}: {name:?}: {error}", origins.name("copy-sources-remote")),
     }
 }
 
@@ -308,6 +324,16 @@ mod tests {
         }
         for name in ["", ".", "a..b", "a/b", "http://a", "a:80"] {
             assert!(with(name).unwrap_err().contains("--domain"), "{name}");
+        }
+    }
+
+    #[test]
+    fn remote_sources_are_names_of_accounts() {
+        let with =
+            |name: &str| resolve(Settings { copy_sources_remote: vec![name.into()], ..Settings::default() }, None);
+        assert_eq!(with("mine").unwrap().copy_sources_remote, ["mine"]);
+        for name in ["", "Mine", "mine.blob.core.windows.net"] {
+            assert!(with(name).unwrap_err().contains("--copy-sources-remote"), "{name}");
         }
     }
 

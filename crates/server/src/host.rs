@@ -1,15 +1,15 @@
-//! What the listeners take from the program: server time, fresh ids, and the record of each request, which becomes a
+//! What the listeners take from the program: wall time, fresh ids, and the record of each request, which becomes a
 //! line of the log and a few numbers.
 //!
 //! Invariant: no signature and no key reaches the log. A record has no headers, and its target is shown redacted.
 
 use std::sync::Arc;
 
-use rest::{Host, Load, Record, RequestId};
+use rest::{Commons, Host, Load, Record, RequestId, limits::Limits};
 use store::Store;
 use types::Timestamp;
 
-use crate::{front_page, metrics::Metrics, randomness::RequestIds, settings::RequestLog};
+use crate::{admin::ADMIN, front_page, metrics::Metrics, randomness::RequestIds, settings::RequestLog};
 
 /// The host of every listener.
 pub(crate) struct ServerHost {
@@ -18,11 +18,13 @@ pub(crate) struct ServerHost {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) request_log: RequestLog,
     pub(crate) domains: Vec<String>,
+    pub(crate) commons: Arc<Commons>,
+    pub(crate) admin_commons: Arc<Commons>,
 }
 
 impl Host for ServerHost {
     fn now(&self) -> Timestamp {
-        self.store.now()
+        self.store.wall()
     }
 
     fn request_id(&self) -> RequestId {
@@ -39,6 +41,11 @@ impl Host for ServerHost {
 
     fn load(&self, service: &'static str) -> Arc<Load> {
         self.metrics.load(service)
+    }
+
+    fn commons(&self, service: &'static str, _limits: &Limits) -> Arc<Commons> {
+        // The admin port answers whatever goes on at the others.
+        Arc::clone(if service == ADMIN { &self.admin_commons } else { &self.commons })
     }
 
     fn observe(&self, record: &Record<'_>) {

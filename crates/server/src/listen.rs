@@ -18,6 +18,9 @@ use crate::{
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
+/// What the system keeps of answers that cannot be sent yet, for each connection.
+const UNSENT_BYTES: u32 = 128 * 1024;
+
 /// All ports of the server.
 pub(crate) struct Bound {
     pub(crate) admin: TcpListener,
@@ -77,11 +80,22 @@ fn bind(address: SocketAddr, apart: bool, what: &str) -> Result<TcpListener> {
         // What is left of connections to a server that has ended must not be in the way of the next.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
+        keep_little(&socket)?;
         socket.listen(BACKLOG)
     };
     bound().map_err(plain).with_context(|| {
         format!("cannot listen on {address} for {what} (choose another port with --{what}-port, 0 for a free one)")
     })
+}
+
+/// Lets the system keep little that a client has no window for. A thousand clients that take nothing would otherwise be
+/// given a thousand times some mebibytes, and everybody waits while that is copied. Connections get it from their listener.
+fn keep_little(socket: &TcpSocket) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    socket2::SockRef::from(socket).set_tcp_notsent_lowat(UNSENT_BYTES)?;
+    #[cfg(not(target_os = "linux"))]
+    let _has_no_such_option = (socket, UNSENT_BYTES);
+    Ok(())
 }
 
 /// The usual reason in plain words.

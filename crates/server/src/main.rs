@@ -13,6 +13,7 @@ mod cli;
 mod commands;
 mod compose;
 mod config;
+mod descriptors;
 mod engine;
 mod environment;
 mod failure;

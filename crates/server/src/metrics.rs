@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use rest::{Load, Record};
+use rest::{Commons, Load, Record};
 
 use crate::engine::Opened;
 
@@ -24,11 +24,13 @@ const BOUNDS_MICROS: [u64; 15] = [
 ];
 
 /// All numbers of the server.
-#[derive(Default)]
 pub(crate) struct Metrics {
     operations: RwLock<BTreeMap<(&'static str, &'static str), Arc<Operation>>>,
     loads: RwLock<BTreeMap<&'static str, Arc<Load>>>,
     pub(crate) upkeep: Upkeep,
+    /// Lines that the log could not take.
+    log_dropped: Arc<AtomicU64>,
+    commons: Arc<Commons>,
 }
 
 /// The numbers of one operation.
@@ -53,6 +55,16 @@ pub(crate) struct Upkeep {
 }
 
 impl Metrics {
+    pub(crate) fn new(log_dropped: Arc<AtomicU64>, commons: Arc<Commons>) -> Self {
+        Self {
+            operations: RwLock::default(),
+            loads: RwLock::default(),
+            upkeep: Upkeep::default(),
+            log_dropped,
+            commons,
+        }
+    }
+
     /// Counts a request.
     pub(crate) fn request(&self, record: &Record<'_>) {
         let operation = self.operation(record.service, record.operation);
@@ -81,6 +93,7 @@ impl Metrics {
         sample(&mut out, "lazuli_build_info", &[("version", env!("CARGO_PKG_VERSION"))], "1");
         self.render_requests(&mut out);
         self.render_loads(&mut out);
+        self.render_front(&mut out);
         self.render_upkeep(&mut out);
         render_store(&mut out, opened);
         out
@@ -150,6 +163,19 @@ impl Metrics {
         for (name, help, value) in table {
             family(out, name, "counter", help);
             sample(out, name, &[], &load(value).to_string());
+        }
+    }
+
+    fn render_front(&self, out: &mut String) {
+        let (closed, given_up) = (self.commons.gave_way(), self.commons.given_up());
+        let table = [
+            ("lazuli_closed_connections_total", "Idle connections closed so that others could come.", closed),
+            ("lazuli_broken_answers_total", "Answers broken off because their clients did not take them.", given_up),
+            ("lazuli_log_dropped_lines_total", "Lines dropped because nobody read the log.", load(&self.log_dropped)),
+        ];
+        for (name, help, value) in table {
+            family(out, name, "counter", help);
+            sample(out, name, &[], &value.to_string());
         }
     }
 }

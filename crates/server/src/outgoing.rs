@@ -2,7 +2,7 @@
 //!
 //! **Invariant.** A request goes to an address that was looked at, and to no other: the name is resolved once, each of
 //! its addresses must be allowed, and the connection is made to one of them. Otherwise a copy could be used to read what
-//! only this machine can reach.
+//! only this machine can reach. And who is refused is not told why: the answer must not say what an internal name is.
 
 mod addresses;
 
@@ -216,5 +216,28 @@ impl Pieces for Body {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_refused_source_is_not_told_what_its_name_resolves_to() {
+        for (sources, url) in [
+            (CopySources::Public, "http://localhost:1/c/b"),
+            (CopySources::Public, "http://127.0.0.1:1/c/b"),
+            (CopySources::Public, "https://[::1]:1/c/b"),
+            (CopySources::None, "http://example.com/c/b"),
+        ] {
+            let fetch = Fetch { head: true, url: url.to_owned(), headers: Vec::new() };
+            let refused = Client::new(sources).request(fetch).await.err();
+            assert_eq!(
+                refused,
+                Some(FetchError::Forbidden("the source is not allowed by this server".to_owned())),
+                "{url}"
+            );
+        }
     }
 }

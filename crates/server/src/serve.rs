@@ -3,12 +3,16 @@
 //! The order of the end: stop accepting, finish requests in flight, stop the background work, close the admin port, which
 //! said until then that the server is stopping, close the engine.
 
-use std::{env::VarError, sync::Arc, time::Duration};
+use std::{
+    env::VarError,
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use access::{Origin, bearer::Bearer};
 use anyhow::{Context as _, Result, bail};
-use blob_rest::Copies;
-use rest::{Handshake, Host, Listener, Service, Shutdown, limits::Limits};
+use blob_rest::{Copies, Here};
+use rest::{Commons, Handshake, Host, Listener, Service, Shutdown, limits::Limits};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
@@ -22,6 +26,7 @@ use crate::{
     cli::ServeArgs,
     compose::{self, Parts},
     config::Config,
+    descriptors,
     engine::{self, Opened},
     failure::misconfigured,
     files::AdminNote,
@@ -49,6 +54,11 @@ const LEFTOVERS: Duration = Duration::from_secs(5);
 pub(crate) fn run(arguments: ServeArgs, origins: Origins) -> Result<()> {
     let config = configured(arguments, origins).map_err(misconfigured)?;
     let log = logging::start(config.log, config.log_level)?;
+    let descriptors = descriptors::raise();
+    let connections = descriptors::connections(descriptors, config.max_connections);
+    if connections < config.max_connections {
+        tracing::warn!(connections, descriptors, "fewer connections at once: the system allows too few open files");
+    }
     let tls = config.tls.as_ref().map(|(certificate, key)| Tls::load(certificate, key)).transpose();
     let tls = tls.map_err(misconfigured)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -66,7 +76,8 @@ pub(crate) fn run(arguments: ServeArgs, origins: Origins) -> Result<()> {
     }
     let bound = runtime.block_on(async { listen::bind_everything(&config) })?;
     let opened = engine::open(&config.data_dir, config.durability, config.disk_reserve)?;
-    let served = runtime.block_on(serve(&config, bound, &opened, tls));
+    let served =
+        runtime.block_on(serve(&config, bound, &opened, tls, Front { connections, log_dropped: log.dropped() }));
     runtime.shutdown_timeout(LEFTOVERS);
     // Also after a failure: a clean close makes the next start quick.
     let closed = opened.close();
@@ -96,16 +107,26 @@ fn configured(arguments: ServeArgs, mut origins: Origins) -> Result<Config> {
     Ok(config)
 }
 
-async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<Tls>>) -> Result<()> {
+/// What was found out before the first thread was started.
+struct Front {
+    /// Connections at once.
+    connections: usize,
+    log_dropped: Arc<AtomicU64>,
+}
+
+async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<Tls>>, front: Front) -> Result<()> {
     let mut signals = Signals::new()?;
     let (stop, shutdown) = Shutdown::channel();
-    let metrics = Arc::<Metrics>::default();
+    let commons = Arc::new(Commons::new(front.connections));
+    let metrics = Arc::new(Metrics::new(front.log_dropped, Arc::clone(&commons)));
     let host = Arc::new(ServerHost {
         store: opened.store.clone(),
         ids: RequestIds::new()?,
         metrics: Arc::clone(&metrics),
         request_log: config.request_log,
         domains: config.domains.clone(),
+        commons,
+        admin_commons: Arc::new(Commons::new(ADMIN_CONNECTIONS)),
     });
 
     let Bound { admin, services, closed } = bound;
@@ -127,7 +148,13 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
     }
     let accounts = compose::accounts(&opened.store, config, &bearer).await?;
     let client = Arc::new(Client::new(config.copy_sources));
-    let copies = Arc::new(Copies::new(client, config.domains.clone()));
+    let blob = services.iter().filter(|service| service.name == "blob").flat_map(|service| &service.listeners);
+    let here = Here {
+        domains: config.domains.clone(),
+        listeners: blob.map(TcpListener::local_addr).collect::<Result<_, _>>()?,
+        remote: config.copy_sources_remote.clone(),
+    };
+    let copies = Arc::new(Copies::new(client, here));
     let parts = Parts { store: &opened.store, accounts: &accounts, copies: &copies };
     for service in services {
         let handshake = tls.clone().map(|tls| -> Arc<dyn Handshake> { tls });
@@ -208,7 +235,7 @@ impl Ports {
         parts: &Parts<'_>,
         tls: Option<&Arc<dyn Handshake>>,
     ) -> Result<Endpoint> {
-        let limits = Limits { connections: config.max_connections, requests: config.max_requests, ..Limits::default() };
+        let limits = Limits { requests: config.max_requests, ..Limits::default() };
         let service = (bound.build)(parts);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {

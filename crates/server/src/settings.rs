@@ -105,6 +105,10 @@ settings! {
     /// From where blobs may be copied besides this server: from public addresses, also from internal ones (any), or from
     /// nowhere (none) [default: public]
     copy_sources: Option<CopySources>, "copy-sources", "LAZULI_COPY_SOURCES", "WHICH";
+    /// An account whose name at core.windows.net is not the account here but the one in the cloud, when blobs are copied
+    /// from it: for a migration; repeatable [default: every account of this server is the one here]
+    copy_sources_remote: Vec<String>, "copy-sources-remote", "LAZULI_COPY_SOURCES_REMOTE", "ACCOUNT",
+        [value_delimiter = ','];
     /// Form of the log on standard error [default: text]
     log: Option<LogFormat>, "log", "LAZULI_LOG", "FORMAT";
     /// Least severe events that are logged [default: info]
@@ -114,7 +118,8 @@ settings! {
     request_log: Option<RequestLog>, "request-log", "LAZULI_REQUEST_LOG", "WHICH";
     /// Threads that answer requests [default: one a core, 2 to 8]
     workers: Option<u32>, "workers", "LAZULI_WORKERS", "COUNT";
-    /// Connections at once on each service; more are answered 503 and closed [default: 4096]
+    /// Connections at once, of all services together. Idle ones give way to new ones; when none is idle, more are answered
+    /// 503 and closed. Never more than the limit of open files leaves [default: 4096]
     max_connections: Option<u32>, "max-connections", "LAZULI_MAX_CONNECTIONS", "COUNT";
     /// Requests in work at once on each service; more are answered 503 ServerBusy [default: 4096]
     max_requests: Option<u32>, "max-requests", "LAZULI_MAX_REQUESTS", "COUNT";

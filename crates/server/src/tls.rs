@@ -17,6 +17,9 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::files;
 
+/// What is encrypted and not yet taken, for each connection.
+const BUFFER_BYTES: usize = 32 * 1024;
+
 /// The server's side of TLS.
 pub(crate) struct Tls {
     certificate: PathBuf,
@@ -28,7 +31,8 @@ impl Handshake for Tls {
     fn accept(&self, stream: TcpStream) -> BoxFuture<'_, io::Result<Secured>> {
         let config = Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner));
         Box::pin(async move {
-            let stream = TlsAcceptor::from(config).accept(stream).await?;
+            let mut stream = TlsAcceptor::from(config).accept(stream).await?;
+            stream.get_mut().1.set_buffer_limit(Some(BUFFER_BYTES));
             let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
             Ok(Secured { io: Box::new(stream), http2 })
         })

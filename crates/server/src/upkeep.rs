@@ -53,7 +53,10 @@ pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdow
 async fn sweep(opened: &Opened, metrics: &Metrics, shutdown: Shutdown) {
     let store = &opened.store;
     let expired = &tokio::sync::Mutex::new(queue::expiry::Cursor::default());
-    let containers = again("containers", shutdown.clone(), || async { Ok(blob::sweep::step(store).await?) });
+    let blobs = &tokio::sync::Mutex::new(blob::sweep::Cursor::default());
+    let containers = again("containers", shutdown.clone(), || async {
+        Ok(blob::sweep::step(store, &mut *blobs.lock().await).await?)
+    });
     let queues = again("queues", shutdown.clone(), || async { Ok(queue::sweep::step(store).await?) });
     let messages = again("messages", shutdown.clone(), || async {
         Ok(queue::expiry::step(store, &mut *expired.lock().await).await?)

@@ -350,6 +350,10 @@ impl Engine for EmbeddedEngine {
         self.shared.clock.now()
     }
 
+    fn wall(&self) -> Timestamp {
+        self.shared.clock.wall()
+    }
+
     fn fresh_id(&self) -> u64 {
         self.shared.ids.fresh()
     }

@@ -181,6 +181,10 @@ impl Engine for MemoryEngine {
         self.shared.clock.now()
     }
 
+    fn wall(&self) -> Timestamp {
+        self.shared.clock.wall()
+    }
+
     fn fresh_id(&self) -> u64 {
         let mut state = self.shared.state();
         state.last_id += 1;

@@ -40,7 +40,7 @@ impl ManualTime {
         });
     }
 
-    /// Somebody sets the machine's clock: wall time jumps, server time must not.
+    /// Wall time jumps: somebody sets the machine's clock, or it slept and its monotonic clock stood still meanwhile.
     pub fn jump_to(&self, wall: Timestamp) {
         self.hands(|hands| hands.wall = wall.saturating_since(Timestamp::EPOCH));
     }

@@ -1,7 +1,10 @@
-//! Server time: one clock for leases, messages, Last-Modified and Timestamps.
+//! Two clocks. **Server time** is for what the server itself decides and remembers: leases, messages, ETags, Last-Modified
+//! and Timestamps. **Wall time** is for what others wrote down by their own clocks: dates of requests, signatures, tokens.
 //!
-//! It starts at wall time, advances with the monotonic clock, and is corrected towards wall time by slewing, so it
-//! never jumps and never goes backwards; the engine stores its high-water mark so that this also holds across restarts.
+//! Server time starts at wall time, advances with the monotonic clock, and is corrected towards wall time by slewing.
+//! Where wall time is far ahead, as after the machine slept, it jumps there. It never goes backwards; the engine stores its
+//! high-water mark so that this also holds across restarts. So a wall clock that was wrong once may leave it ahead for
+//! long, which is why no credential is ever measured by it.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -45,6 +48,9 @@ impl TimeSource for SystemTime {
 /// The slew: at most one part in this many, so a lease of 60 seconds is off by 0.3 seconds at worst.
 const SLEW_DIVISOR: u32 = 200;
 
+/// How far wall time must be ahead for a jump: the shortest lease. Below it a step of the wall clock ends nothing early.
+const JUMP: Duration = Duration::from_secs(15);
+
 /// Server time made from a [`TimeSource`].
 pub struct ServerClock {
     source: Box<dyn TimeSource>,
@@ -71,13 +77,20 @@ impl ServerClock {
         let passed = monotonic.saturating_sub(state.monotonic);
         let slew = passed / SLEW_DIVISOR;
         let unslewed = state.time + passed;
-        state.time = if wall > unslewed {
+        state.time = if wall.saturating_sub(unslewed) > JUMP {
+            wall
+        } else if wall > unslewed {
             unslewed + slew.min(wall.saturating_sub(unslewed))
         } else {
             unslewed.saturating_sub(slew.min(unslewed.saturating_sub(wall)))
         };
         state.monotonic = monotonic;
         Timestamp::EPOCH.saturating_add(state.time)
+    }
+
+    /// Wall time now, as the machine believes. May jump, also back.
+    pub fn wall(&self) -> Timestamp {
+        Timestamp::EPOCH.saturating_add(self.source.wall())
     }
 }
 
@@ -136,6 +149,40 @@ mod tests {
         assert_eq!(clock.now(), Timestamp::from_ticks(10_010_050_000));
         hands.pass(100_000, 100_000);
         assert_eq!(clock.now(), Timestamp::from_ticks(11_010_200_000));
+    }
+
+    #[test]
+    fn a_machine_that_slept_finds_the_time() {
+        // An hour, with a monotonic clock that stands still meanwhile, and with one that goes on.
+        for monotonic_ms in [0, 3_600_000] {
+            let (hands, clock) = started_at(1000);
+            hands.pass(3_600_000, monotonic_ms);
+            assert_eq!(clock.now(), Timestamp::from_seconds(4_600), "{monotonic_ms}");
+            assert_eq!(clock.wall(), Timestamp::from_seconds(4_600), "{monotonic_ms}");
+        }
+    }
+
+    #[test]
+    fn a_step_shorter_than_the_shortest_lease_is_no_jump() {
+        let (hands, clock) = started_at(1000);
+        hands.pass(15_000, 0);
+        assert_eq!(clock.now(), Timestamp::from_seconds(1_000));
+        hands.pass(1, 0);
+        assert_eq!(clock.now(), Timestamp::from_ticks(10_150_010_000));
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_and_is_corrected_leaves_wall_time_right_and_server_time_going() {
+        let (hands, clock) = started_at(9_000);
+        assert_eq!(clock.now(), Timestamp::from_seconds(9_000));
+        // Two hours back: wall time follows at once, server time goes on from where it was.
+        hands.wall_ms.store(1_800_000, Ordering::Relaxed);
+        assert_eq!(clock.wall(), Timestamp::from_seconds(1_800));
+        assert_eq!(clock.now(), Timestamp::from_seconds(9_000));
+        // The same behind a restart.
+        let clock = ServerClock::new(hands, clock.now());
+        assert_eq!(clock.wall(), Timestamp::from_seconds(1_800));
+        assert_eq!(clock.now(), Timestamp::from_seconds(9_000));
     }
 
     #[test]

@@ -296,7 +296,7 @@ impl<'a> MapWriter<'a> {
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn write(&mut self, offset: u64, slice: Slice) -> Result<(), StoreError> {
-        self.clear(offset, offset + slice.length).await?;
+        self.remove(offset, offset + slice.length, false).await?;
         self.append(offset, slice);
         Ok(())
     }
@@ -313,11 +313,16 @@ impl<'a> MapWriter<'a> {
         }
     }
 
-    /// Makes `start..end` read as zeros.
+    /// Makes `start..end` read as zeros. What was written since a snapshot that still exists stays known as cleared, for
+    /// [`diff`]; until somebody writes there again, or a prune forgets it.
     ///
     /// # Errors
     /// The engine could not read, or a row is corrupt.
     pub async fn clear(&mut self, start: u64, end: u64) -> Result<(), StoreError> {
+        self.remove(start, end, self.epochs.newest_snapshot.is_some()).await
+    }
+
+    async fn remove(&mut self, start: u64, end: u64, remember: bool) -> Result<(), StoreError> {
         if start >= end {
             return Ok(()); // nothing to clear must not split the row around it
         }
@@ -328,6 +333,10 @@ impl<'a> MapWriter<'a> {
                 continue;
             }
             self.remove_row(&segment, standing);
+            if remember && !self.epochs.keeps(standing.epoch) {
+                let (from, to) = (segment.offset.max(start), segment.end().min(end));
+                self.txn.put(row_key(self.content, from, self.epochs.current), epoch::tombstone_of(to - from));
+            }
             if segment.offset < start {
                 self.put_row(segment.offset, segment.slice.part(0, start - segment.offset));
             }

@@ -99,6 +99,9 @@ pub trait Engine: Send + Sync + 'static {
     /// Server time: never backwards, also across restarts.
     fn now(&self) -> Timestamp;
 
+    /// Wall time, as the machine believes: for what others wrote down by their own clocks. May jump, also back.
+    fn wall(&self) -> Timestamp;
+
     /// A number never given out before, also across restarts.
     fn fresh_id(&self) -> u64;
 

@@ -17,6 +17,21 @@ const VALUE: u8 = 1;
 /// The stored form of "deleted here, older rows remain".
 pub(crate) const TOMBSTONE: Bytes = Bytes::from_static(&[DELETED]);
 
+/// A tombstone that says how much was deleted there: for differences, where no older row says it.
+pub(crate) fn tombstone_of(length: u64) -> Bytes {
+    let mut stored = vec![DELETED];
+    stored.extend_from_slice(&length.to_be_bytes());
+    Bytes::from(stored)
+}
+
+/// How much a tombstone says was deleted.
+pub(crate) fn deleted_length(stored: &[u8]) -> Option<u64> {
+    match stored.split_first() {
+        Some((&DELETED, length)) => length.try_into().ok().map(u64::from_be_bytes),
+        _ => None,
+    }
+}
+
 /// The states of the rows of one owner, as a writer needs to know them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epochs {
@@ -114,7 +129,7 @@ pub fn epoch_of(key: &[u8]) -> Result<u64, StoreError> {
 pub fn decode(stored: Bytes) -> Result<Option<Bytes>, StoreError> {
     match stored.first() {
         Some(&VALUE) => Ok(Some(stored.slice(1..))),
-        Some(&DELETED) if stored.len() == 1 => Ok(None),
+        Some(&DELETED) if stored.len() == 1 || stored.len() == 9 => Ok(None),
         _ => Err(StoreError::corrupt("an epoch row of unknown kind")),
     }
 }

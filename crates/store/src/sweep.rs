@@ -49,7 +49,7 @@ pub(crate) struct SweptTo {
 impl SweptTo {
     /// Where the next step begins.
     fn next(&self) -> u64 {
-        let begin = self.steps.fetch_add(1, Ordering::Relaxed) % ROUND == 0;
+        let begin = self.steps.fetch_add(1, Ordering::Relaxed).is_multiple_of(ROUND);
         if begin { 0 } else { self.content.load(Ordering::Relaxed) }
     }
 

@@ -136,6 +136,12 @@ impl Store {
         self.engine.now()
     }
 
+    /// Wall time, as the machine believes: what credentials are measured by. May jump, also back.
+    #[must_use]
+    pub fn wall(&self) -> Timestamp {
+        self.engine.wall()
+    }
+
     /// A number never given out before, also across restarts.
     #[must_use]
     pub fn fresh_id(&self) -> u64 {

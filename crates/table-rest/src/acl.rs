@@ -1,5 +1,6 @@
 //! Get Table ACL and Set Table ACL. Their bodies are XML, whatever the rest of the service speaks.
 
+use access::need::Service;
 use http::StatusCode;
 use rest::{Request, Response, ServiceError, signed_identifiers};
 use store::Scope;
@@ -21,7 +22,8 @@ pub(crate) async fn set(
     name: &TableName,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
-    let policies = signed_identifiers::parse(&request.body.collect(signed_identifiers::BODY_MAX_BYTES).await?)?;
+    let document = request.body.collect(scene.caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
+    let policies = signed_identifiers::parse(Service::Table, &document)?;
     let request = SetTableAcl { address: scene.table(name), policies };
     let request = &scene.caller.authorize(&service.store.snapshot(), request).await?;
     service

@@ -4,4 +4,4 @@ mod read;
 mod write;
 
 pub use read::{entity, table_name};
-pub(crate) use write::{entry, feed, table, tables};
+pub(crate) use write::{entry, feed, service, table, tables};

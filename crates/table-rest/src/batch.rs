@@ -26,7 +26,7 @@ pub(crate) async fn answer(
     scene: &Scene<'_>,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
-    let body = request.body.collect(entities::body_max()).await?;
+    let body = request.body.collect(scene.caller.known()?, entities::body_max()).await?;
     let content_type = request.header(&http::header::CONTENT_TYPE)?.unwrap_or_default();
     let id = request.request_id;
     let mut pieces = match batch::parse(content_type, &body, ENTITY_BATCH_MAX) {

@@ -18,6 +18,8 @@ pub struct Draft {
     pub partition: Option<String>,
     /// RowKey, if it was sent.
     pub row: Option<String>,
+    /// A key that was sent and is no text. Where the address has the keys, what the body says of them does not count.
+    pub wrong_key: Option<&'static str>,
     /// The other properties that have a value, in order. Timestamp is the service's and is left out.
     pub properties: Vec<(String, Value)>,
 }
@@ -35,6 +37,14 @@ pub enum DraftError {
         name: String,
         /// The type.
         type_name: String,
+    },
+    /// An instant before 1601.
+    #[error("the value {value:?} of {name:?} is before 1601")]
+    OutOfRange {
+        /// The property.
+        name: String,
+        /// The value as it was sent.
+        value: String,
     },
     /// A property stands twice.
     #[error("the property {0:?} is specified more than once")]
@@ -72,18 +82,26 @@ impl Draft {
         if raw == Raw::Null {
             return Ok(());
         }
+        if let (Some(EdmType::DateTime), Raw::Text(text)) = (kind, &raw)
+            && DateTime::is_out_of_range(text)
+        {
+            return Err(DraftError::OutOfRange { name, value: text.clone() });
+        }
         let Some(value) = typed(kind, raw) else {
             return Err(wrong(name, kind.map_or("Edm.String", EdmType::name)));
         };
-        let key = match &*name {
-            PARTITION_KEY => &mut self.partition,
-            ROW_KEY => &mut self.row,
+        let (key, key_name) = match &*name {
+            PARTITION_KEY => (&mut self.partition, PARTITION_KEY),
+            ROW_KEY => (&mut self.row, ROW_KEY),
             _ => {
                 self.properties.push((name, value));
                 return Ok(());
             }
         };
-        let Value::String(value) = value else { return Err(wrong(name, EdmType::String.name())) };
+        let Value::String(value) = value else {
+            self.wrong_key = Some(key_name);
+            return Ok(());
+        };
         match key.replace(value) {
             Some(_) => Err(DraftError::Duplicate(name)),
             None => Ok(()),
@@ -117,8 +135,10 @@ fn from_text(kind: EdmType, text: &str) -> Option<Value> {
         EdmType::String => Some(Value::String(text.to_owned())),
         EdmType::Binary => STANDARD.decode(text).ok().map(|bytes| Value::Binary(Bytes::from(bytes))),
         EdmType::Boolean => match text {
-            "true" | "1" => Some(Value::Boolean(true)),
-            "false" | "0" => Some(Value::Boolean(false)),
+            "1" => Some(Value::Boolean(true)),
+            "0" => Some(Value::Boolean(false)),
+            _ if text.eq_ignore_ascii_case("true") => Some(Value::Boolean(true)),
+            _ if text.eq_ignore_ascii_case("false") => Some(Value::Boolean(false)),
             _ => None,
         },
         EdmType::DateTime => DateTime::parse(text).map(Value::DateTime),

@@ -4,7 +4,7 @@ use concurrency::table_etag::{EntityOperation, IfMatch};
 use http::StatusCode;
 use rest::ServiceError;
 use table::{
-    Entity, EntityKey,
+    EdmType, Entity, EntityKey,
     entity::{self, ChangeEntity, Changed, GetEntity},
     properties::Properties,
 };
@@ -15,7 +15,7 @@ use crate::{
     address::Resource,
     answer::Answer,
     atom,
-    draft::Draft,
+    draft::{Draft, DraftError},
     errors,
     exchange::{Head, Scene, Verb},
     format::Format,
@@ -33,11 +33,12 @@ pub(crate) fn change_of<'a>(scene: &Scene<'_>, head: &Head<'a>, body: &[u8]) -> 
     let (name, operation, key, properties) = match (&head.resource, head.verb) {
         (Resource::Entities(name), Verb::Post) => {
             let draft = read(scene, head, body)?;
+            if let Some(name) = draft.wrong_key {
+                let type_name = EdmType::String.name().to_owned();
+                return Err(errors::draft(&DraftError::Value { name: name.to_owned(), type_name }));
+            }
             let (Some(partition), Some(row)) = (draft.partition, draft.row) else {
-                return Err(ServiceError::new(
-                    ErrorCode::PropertiesNeedValue,
-                    "The values are not specified for all properties in the entity.",
-                ));
+                return Err(errors::keys_need_values());
             };
             let key = EntityKey::new(partition, row).map_err(|error| errors::key(&error))?;
             (name, EntityOperation::Insert, key, draft.properties)

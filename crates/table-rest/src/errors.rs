@@ -75,18 +75,23 @@ pub(crate) fn key(invalid: &InvalidKey) -> ServiceError {
             format!("The value of {name} exceeds the maximum allowed size (1KB)."),
         ),
         InvalidKey::Character { name, value, .. } => {
-            let shown: String = value.chars().take(64).collect();
-            ServiceError::new(
-                ErrorCode::OutOfRangeInput,
-                format!("The '{name}' parameter of value '{shown}' is out of range."),
-            )
-            .with_detail("Reason", invalid.to_string())
+            out_of_range(name, value).with_detail("Reason", invalid.to_string())
         }
     }
 }
 
+fn out_of_range(name: &str, value: &str) -> ServiceError {
+    let shown: String = value.chars().take(64).collect();
+    let message = format!("The '{name}' parameter of value '{shown}' is out of range.");
+    ServiceError::new(ErrorCode::OutOfRangeInput, message)
+}
+
 pub(crate) fn resource_not_found() -> ServiceError {
     say(ErrorCode::ResourceNotFound, "The specified resource does not exist.")
+}
+
+pub(crate) fn keys_need_values() -> ServiceError {
+    say(ErrorCode::PropertiesNeedValue, "The values are not specified for all properties in the entity.")
 }
 
 pub(crate) fn not_implemented() -> ServiceError {
@@ -101,7 +106,11 @@ pub(crate) fn draft(error: &DraftError) -> ServiceError {
     match error {
         DraftError::Duplicate(name) => properties(&InvalidProperties::Duplicate(name.clone())),
         DraftError::TooMany => properties(&InvalidProperties::TooMany(crate::draft::MEMBERS_MAX)),
-        DraftError::Malformed(_) | DraftError::Value { .. } => invalid_input(error.to_string()),
+        DraftError::OutOfRange { name, value } => out_of_range(name, value).with_detail("Reason", error.to_string()),
+        DraftError::Malformed(_) | DraftError::Value { .. } => {
+            say(ErrorCode::InvalidInput, "An error occurred while processing this request.")
+                .with_detail("Reason", error.to_string())
+        }
     }
 }
 

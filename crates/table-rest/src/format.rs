@@ -112,7 +112,9 @@ fn one(media: &str) -> Option<Format> {
     let mut parts = media.split(';').map(str::trim);
     match parts.next()?.to_ascii_lowercase().as_str() {
         "application/json" => {}
-        "application/atom+xml" | "application/xml" | "text/xml" => return Some(Format::Atom),
+        "application/atom+xml" | "application/atomsvc+xml" | "application/xml" | "text/xml" => {
+            return Some(Format::Atom);
+        }
         _ => return None,
     }
     let level =

@@ -4,4 +4,4 @@ mod read;
 mod write;
 
 pub use read::{entity, table_name};
-pub(crate) use write::{Context, JsonWriter, entity_address};
+pub(crate) use write::{Context, JsonWriter, entity_address, missing};

@@ -8,6 +8,7 @@ pub mod address;
 mod answer;
 pub mod atom;
 mod batch;
+mod behind;
 mod continuation;
 mod draft;
 mod entities;
@@ -17,6 +18,7 @@ mod format;
 pub mod json;
 mod query;
 mod route;
+mod service_document;
 mod tables;
 
 use std::sync::Arc;

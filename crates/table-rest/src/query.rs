@@ -80,15 +80,20 @@ pub(crate) fn supported(asked: &Query) -> Result<(), ServiceError> {
 pub(crate) fn top(asked: &Query) -> Result<usize, ServiceError> {
     let Some(text) = asked.get("$top") else { return Ok(QUERY_PAGE_MAX) };
     match text.parse::<usize>() {
-        Ok(top) if (1..=QUERY_PAGE_MAX).contains(&top) => Ok(top),
-        _ => Err(errors::invalid_input(format!("$top is {text:?}, not a number from 1 to {QUERY_PAGE_MAX}"))),
+        Ok(top) if top <= QUERY_PAGE_MAX => Ok(top),
+        _ => Err(errors::invalid_input(format!("$top is {text:?}, not a number from 0 to {QUERY_PAGE_MAX}"))),
     }
 }
 
 /// `$select`; `None` for everything.
 pub(crate) fn select(asked: &Query) -> Result<Option<Vec<String>>, ServiceError> {
     let Some(text) = asked.get("$select") else { return Ok(None) };
-    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    let mut names: Vec<String> = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        if !names.iter().any(|known| known == name) && names.len() <= types::limits::ENTITY_PROPERTIES_MAX {
+            names.push(name.to_owned());
+        }
+    }
     if names.iter().any(|name| name == "*") || text.trim().is_empty() {
         return Ok(None);
     }

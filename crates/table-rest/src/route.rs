@@ -1,22 +1,23 @@
 //! The operation table: verb, resource and `comp` tell the operations apart.
 
 use access::need::Service;
-use rest::{ODataMetadata, Outcome, Request, Response, ServiceError, caller, service_properties};
-use types::ErrorCode;
+use rest::{ErrorFormat, ODataMetadata, Outcome, Request, Response, ServiceError, caller, service_properties};
+use types::{ErrorCode, names::TableName};
 
 use crate::{
     TableService, acl,
     address::Resource,
-    batch, entities, errors,
+    batch, behind, entities, errors,
     exchange::{self, Head, Scene, Verb, X_HTTP_METHOD},
     format::Format,
-    query, tables,
+    query, service_document, tables,
 };
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     Service,
+    Metadata,
     Tables,
     Table,
     Batch,
@@ -30,6 +31,8 @@ enum Operation {
     GetTableServiceProperties,
     SetTableServiceProperties,
     GetTableServiceStats,
+    GetServiceDocument,
+    GetMetadata,
     QueryTables,
     GetTable,
     CreateTable,
@@ -50,6 +53,8 @@ const TABLE: &[(Level, Verb, &str, Operation)] = &[
     (Level::Service, Verb::Get, "properties", Operation::GetTableServiceProperties),
     (Level::Service, Verb::Put, "properties", Operation::SetTableServiceProperties),
     (Level::Service, Verb::Get, "stats", Operation::GetTableServiceStats),
+    (Level::Service, Verb::Get, "", Operation::GetServiceDocument),
+    (Level::Metadata, Verb::Get, "", Operation::GetMetadata),
     (Level::Tables, Verb::Get, "", Operation::QueryTables),
     (Level::Tables, Verb::Post, "", Operation::CreateTable),
     (Level::Table, Verb::Get, "", Operation::GetTable),
@@ -71,6 +76,8 @@ impl Operation {
             Self::GetTableServiceProperties => "GetTableServiceProperties",
             Self::SetTableServiceProperties => "SetTableServiceProperties",
             Self::GetTableServiceStats => "GetTableServiceStats",
+            Self::GetServiceDocument => "GetServiceDocument",
+            Self::GetMetadata => "GetMetadata",
             Self::QueryTables => "QueryTables",
             Self::GetTable => "GetTable",
             Self::CreateTable => "CreateTable",
@@ -90,16 +97,30 @@ impl Operation {
 
 pub(crate) async fn answer(service: &TableService, mut request: Request) -> Outcome {
     let (operation, outcome) = match find(&request) {
-        Ok((operation, verb, resource)) => {
+        Ok(Found::Operation(operation, verb, resource)) => {
             (operation.name(), run(service, &mut request, operation, verb, resource).await)
         }
+        Ok(Found::Behind(table, verb)) => ("Unknown", Err(behind(service, &request, &table, verb).await)),
         Err(error) => ("Unknown", Err(error)),
     };
     Outcome { operation, response: outcome.unwrap_or_else(|error| refusal(&request, error)) }
 }
 
-/// The error in the format that was asked for.
+async fn behind(service: &TableService, request: &Request, table: &TableName, verb: Verb) -> ServiceError {
+    match caller::authenticate(&service.accounts, Service::Table, request) {
+        Ok(caller) => {
+            let behind = request.target.rest.as_deref().unwrap_or_default();
+            behind::refuse(service, &Scene::new(&caller, request), table, behind, verb).await
+        }
+        Err(error) => error,
+    }
+}
+
+/// The error in the format that was asked for; that of the operations whose documents are XML is XML too.
 fn refusal(request: &Request, error: ServiceError) -> Response {
+    if request.target.query.has("comp") {
+        return Response::from(errors::told(error, None)).with_error_format(ErrorFormat::Metadata);
+    }
     let accept = request.header(&http::header::ACCEPT).ok().flatten();
     let asked = request.target.query.get("$format");
     let format =
@@ -114,7 +135,7 @@ async fn run(
     verb: Verb,
     resource: Resource,
 ) -> Result<Response, ServiceError> {
-    let caller = caller::authenticate(&service.accounts, Service::Table, request, service.store.now())?;
+    let caller = caller::authenticate(&service.accounts, Service::Table, request)?;
     let scene = Scene::new(&caller, request);
     match (operation, &resource) {
         (Operation::GetTableAcl, Resource::Entities(name)) => return acl::get(service, &scene, name).await,
@@ -126,15 +147,16 @@ async fn run(
             return service_properties::set(&service.store, Service::Table, &caller, request).await;
         }
         (Operation::GetTableServiceStats, _) => {
-            return service_properties::stats(&service.store, Service::Table, &caller, service.store.now()).await;
+            return service_properties::stats(&service.store, Service::Table, &caller, request).await;
         }
+        (Operation::GetMetadata, _) => return service_document::metadata(service, &scene).await,
         (Operation::Batch, _) => return batch::answer(service, &scene, request).await,
         _ => {}
     }
     let body = match operation {
-        Operation::CreateTable => tables::body(request).await?,
+        Operation::CreateTable => tables::body(request, caller.known()?).await?,
         Operation::InsertEntity | Operation::UpdateEntity | Operation::MergeEntity => {
-            request.body.collect(entities::body_max()).await?
+            request.body.collect(caller.known()?, entities::body_max()).await?
         }
         _ => bytes::Bytes::new(),
     };
@@ -142,6 +164,7 @@ async fn run(
     let asked = &request.target.query;
     let format = exchange::format(&head, asked, scene.version)?;
     let answer = match (operation, &head.resource) {
+        (Operation::GetServiceDocument, _) => service_document::document(service, &scene, format).await,
         (Operation::QueryTables, _) => tables::query(service, &scene, format, asked).await,
         (Operation::CreateTable, _) => tables::create(service, &scene, &head, format, &body).await,
         (Operation::GetTable, Resource::Table(name)) => tables::get(service, &scene, name, format).await,
@@ -157,17 +180,27 @@ async fn run(
     answer.map(crate::answer::Answer::into_response)
 }
 
-fn find(request: &Request) -> Result<(Operation, Verb, Resource), ServiceError> {
+/// What a request asks for.
+enum Found {
+    Operation(Operation, Verb, Resource),
+    /// Something behind a table, where nothing is.
+    Behind(TableName, Verb),
+}
+
+fn find(request: &Request) -> Result<Found, ServiceError> {
+    let verb = Verb::asked(&request.method, request.header(&X_HTTP_METHOD)?)?;
     let path = match request.target.segments() {
         (container, None) => container.unwrap_or_default(),
         // Neither names nor keys hold a slash.
-        (_, Some(_)) => return Err(ServiceError::invalid_uri("there is a slash behind the table")),
+        (table, Some(_)) => match table.map(Resource::parse) {
+            Some(Ok(Resource::Entities(table))) => return Ok(Found::Behind(table, verb)),
+            _ => return Err(ServiceError::invalid_uri("there is a slash behind the table")),
+        },
     };
-    let verb = Verb::asked(&request.method, request.header(&X_HTTP_METHOD)?)?;
     let resource = Resource::parse(path)?;
     let level = match &resource {
         Resource::Service => Level::Service,
-        Resource::Metadata => return Err(errors::not_implemented()),
+        Resource::Metadata => Level::Metadata,
         Resource::Tables => Level::Tables,
         Resource::Table(_) => Level::Table,
         Resource::Batch => Level::Batch,
@@ -177,7 +210,7 @@ fn find(request: &Request) -> Result<(Operation, Verb, Resource), ServiceError> 
     let comp = request.target.query.get("comp").unwrap_or_default();
     let same_place = |row: &&(Level, Verb, &str, Operation)| row.0 == level && row.2.eq_ignore_ascii_case(comp);
     if let Some(row) = TABLE.iter().filter(same_place).find(|row| row.1 == verb) {
-        return Ok((row.3, verb, resource));
+        return Ok(Found::Operation(row.3, verb, resource));
     }
     if TABLE.iter().any(|row| same_place(&row)) {
         return Err(ServiceError::new(

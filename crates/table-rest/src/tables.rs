@@ -1,7 +1,7 @@
 //! Query Tables, Create Table, Delete Table.
 
 use http::StatusCode;
-use rest::{ODataMetadata, Query, Request, ServiceError};
+use rest::{Known, ODataMetadata, Query, Request, ServiceError};
 use store::Scope;
 use table::{
     errors::TableError,
@@ -157,8 +157,8 @@ pub(crate) async fn create(
 }
 
 /// Reads the body of Create Table.
-pub(crate) async fn body(request: &mut Request) -> Result<bytes::Bytes, ServiceError> {
-    Ok(request.body.collect(BODY_MAX).await?)
+pub(crate) async fn body(request: &mut Request, known: Known) -> Result<bytes::Bytes, ServiceError> {
+    Ok(request.body.collect(known, BODY_MAX).await?)
 }
 
 /// Deletes a table.

@@ -43,27 +43,13 @@ impl DateTime {
     /// the fraction may be missing; digits behind the seventh are dropped.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let (date, time) = match text.split_once(['T', 't', ' ']) {
-            Some((date, time)) => (date, time),
-            None => (text, "00:00"),
-        };
-        let (time, offset_minutes) = zone(time)?;
-        let (year, rest) = date.split_once('-')?;
-        let (month, day) = rest.split_once('-')?;
-        let day = day_of(number(year, 4)?, number(month, 2)?, number(day, 2)?)?;
-        let (time, fraction) = match time.split_once('.') {
-            Some((time, digits)) => (time, fraction(digits)?),
-            None => (time, 0),
-        };
-        let (hour, rest) = time.split_once(':')?;
-        let (minute, second) = match rest.split_once(':') {
-            Some((minute, second)) => (number(minute, 2)?, number(second, 2)?),
-            None if fraction == 0 => (number(rest, 2)?, 0),
-            None => return None,
-        };
-        let seconds = day * DAY_SECONDS + second_of_day(number(hour, 2)?, minute, second)?;
-        let seconds = seconds.checked_add_signed(offset_minutes.checked_mul(-60)?)?;
-        Self::from_ticks(seconds.checked_mul(TICKS_PER_SECOND)?.checked_add(fraction)?)
+        ticks(text).and_then(Self::from_ticks)
+    }
+
+    /// True for the text of an instant that the service does not store: one before 1601.
+    #[must_use]
+    pub fn is_out_of_range(text: &str) -> bool {
+        ticks(text).is_some_and(|ticks| Self::from_ticks(ticks).is_none())
     }
 
     /// Appends `2024-05-01T10:20:30.1234567Z`, without the zeros at the end of the fraction and without an empty one.
@@ -110,6 +96,31 @@ impl std::fmt::Display for DateTime {
         self.write(&mut text);
         f.write_str(&String::from_utf8_lossy(&text))
     }
+}
+
+/// The ticks since 0001-01-01 that a text stands for.
+fn ticks(text: &str) -> Option<u64> {
+    let (date, time) = match text.split_once(['T', 't', ' ']) {
+        Some((date, time)) => (date, time),
+        None => (text, "00:00"),
+    };
+    let (time, offset_minutes) = zone(time)?;
+    let (year, rest) = date.split_once('-')?;
+    let (month, day) = rest.split_once('-')?;
+    let day = day_of(number(year, 4)?, number(month, 2)?, number(day, 2)?)?;
+    let (time, fraction) = match time.split_once('.') {
+        Some((time, digits)) => (time, fraction(digits)?),
+        None => (time, 0),
+    };
+    let (hour, rest) = time.split_once(':')?;
+    let (minute, second) = match rest.split_once(':') {
+        Some((minute, second)) => (number(minute, 2)?, number(second, 2)?),
+        None if fraction == 0 => (number(rest, 2)?, 0),
+        None => return None,
+    };
+    let seconds = day * DAY_SECONDS + second_of_day(number(hour, 2)?, minute, second)?;
+    let seconds = seconds.checked_add_signed(offset_minutes.checked_mul(-60)?)?;
+    seconds.checked_mul(TICKS_PER_SECOND)?.checked_add(fraction)
 }
 
 fn push(out: &mut Vec<u8>, number: u64, digits: u32) {

@@ -97,18 +97,21 @@ impl Properties {
     }
 }
 
-/// A name is an identifier: a letter or an underscore, then letters, digits, marks and underscores.
-fn check_name(name: &str) -> Result<(), InvalidProperties> {
-    if utf16_units(name) > PROPERTY_NAME_MAX {
-        return Err(InvalidProperties::NameTooLong(name.to_owned()));
-    }
+/// True for a name that a property of the user can have: an identifier that begins with a letter or an underscore, and
+/// goes on with letters, digits, marks and underscores.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
     let mut characters = name.chars();
     let first = characters.next().is_some_and(|c| c.is_alphabetic() || c == '_');
     let others = characters.all(|c| c.is_alphanumeric() || c == '_');
-    if first && others && !SYSTEM.contains(&name) {
-        Ok(())
-    } else {
-        Err(InvalidProperties::NameInvalid(name.to_owned()))
+    first && others && !SYSTEM.contains(&name) && utf16_units(name) <= PROPERTY_NAME_MAX
+}
+
+fn check_name(name: &str) -> Result<(), InvalidProperties> {
+    match name {
+        _ if is_name(name) => Ok(()),
+        _ if utf16_units(name) > PROPERTY_NAME_MAX => Err(InvalidProperties::NameTooLong(name.to_owned())),
+        _ => Err(InvalidProperties::NameInvalid(name.to_owned())),
     }
 }
 

@@ -85,6 +85,10 @@ pub struct EntityPage {
 /// The table does not exist, or the store failed.
 pub async fn entities(rows: &impl Read, request: &Authorized<QueryEntities>) -> Result<EntityPage, TableError> {
     let table = find(rows, &request.table).await?.unit;
+    if request.top == 0 {
+        // Nothing is asked for, so there is nothing to go on with either.
+        return Ok(EntityPage { entities: Vec::new(), next: None });
+    }
     let top = request.top.min(QUERY_PAGE_MAX);
     let from = request.next.as_ref().map(|next| {
         let builder = keys::entities(table).bytes(&key_order::encode(&next.partition));

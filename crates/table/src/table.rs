@@ -146,6 +146,9 @@ pub struct TablePage {
 /// The store failed.
 pub async fn query(rows: &impl Read, request: &Authorized<QueryTables>) -> Result<TablePage, TableError> {
     let top = request.top.min(QUERY_PAGE_MAX);
+    if top == 0 {
+        return Ok(TablePage { names: Vec::new(), next: None });
+    }
     let filter = request.filter.as_ref().map(|filter| filter.folded(TABLE_NAME));
     let ranges = plan::tables(request.account, filter.as_ref());
     let from = request.next.as_ref().map(|name| keys::tables(request.account).bytes(name.as_bytes()).build());

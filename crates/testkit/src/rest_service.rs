@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The service version of requests that name none.
-const VERSION: &str = "2021-12-02";
+pub(crate) const VERSION: &str = "2021-12-02";
 
 /// What a service is made of.
 pub struct Parts {
@@ -39,6 +39,7 @@ pub struct RestService {
     pub time: ManualTime,
     /// The store behind the service.
     pub store: Store,
+    engine: MemoryEngine,
     exchange: Exchange,
     name: &'static str,
 }
@@ -61,14 +62,32 @@ impl RestService {
         build: impl FnOnce(Parts) -> Arc<dyn Service>,
     ) -> Result<Self, StoreError> {
         let time = ManualTime::default();
-        let store = MemoryEngine::new(time.clone()).store();
+        let engine = MemoryEngine::new(time.clone());
+        Self::on(time, engine, bearer, build).await
+    }
+
+    /// The service again, after a crash and a new start of the server.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn restart(&self, build: impl FnOnce(Parts) -> Arc<dyn Service>) -> Result<Self, StoreError> {
+        Self::on(self.time.clone(), self.engine.restart(), Bearer::disabled(), build).await
+    }
+
+    async fn on(
+        time: ManualTime,
+        engine: MemoryEngine,
+        bearer: Bearer,
+        build: impl FnOnce(Parts) -> Arc<dyn Service>,
+    ) -> Result<Self, StoreError> {
+        let store = engine.store();
         let key = AccountKey::new(&STANDARD.decode(KEY).unwrap_or_default());
         let configured = AccountName::parse(ACCOUNT).map(|name| (name, vec![key]));
         let accounts = Accounts::open(&store, configured).await?.with_bearer(Arc::new(bearer));
         let service = build(Parts { store: store.clone(), accounts: Arc::new(accounts) });
         let name = service.name();
         let host = Arc::new(TestHost { store: store.clone(), ids: AtomicU64::new(0) });
-        Ok(Self { time, store, exchange: Exchange::new(service, host), name })
+        Ok(Self { time, store, engine, exchange: Exchange::new(service, host), name })
     }
 
     /// The answer to a request that is signed with the account's key. `target` is path and query behind the account,
@@ -98,7 +117,7 @@ impl RestService {
     fn complete(&self, headers: &[(&str, &str)], body: &[u8]) -> Vec<(String, String)> {
         let mut all: Vec<(String, String)> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let date = dates::rfc1123(self.store.now());
+        let date = dates::rfc1123(self.store.wall());
         for (name, value) in [
             ("x-ms-version", VERSION.to_owned()),
             ("x-ms-date", date),
@@ -122,7 +141,7 @@ struct TestHost {
 
 impl Host for TestHost {
     fn now(&self) -> Timestamp {
-        self.store.now()
+        self.store.wall()
     }
 
     fn request_id(&self) -> RequestId {

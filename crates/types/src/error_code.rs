@@ -221,6 +221,7 @@ error_codes! {
     InvalidValueType: 400, "Invalid value type.";
     JsonFormatNotSupported: 415, "Json format not supported.";
     KeyValueTooLarge: 400, "Key value too large.";
+    MediaTypeNotSupported: 415, "Media type not supported.";
     MethodNotAllowed: 405, "Method not allowed.";
     NotImplemented: 501, "Not implemented.";
     PropertiesNeedValue: 400, "Properties need value.";

@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use crate::{
+    Timestamp,
+    calendar::{DAY_SECONDS, EPOCH_DAY, date_of},
+};
+
 /// A service version such as `2021-12-02`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServiceVersion {
@@ -35,6 +40,20 @@ impl ServiceVersion {
         }
         let version = Self::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
         ((1..=12).contains(&version.month) && (1..=31).contains(&version.day)).then_some(version)
+    }
+
+    /// The version of the day of this instant.
+    #[must_use]
+    pub fn of(instant: Timestamp) -> Self {
+        let (year, month, day) = date_of(EPOCH_DAY + instant.seconds() / DAY_SECONDS);
+        let part = |number: u64| u8::try_from(number).unwrap_or(u8::MAX);
+        Self { year: u16::try_from(year).unwrap_or(u16::MAX), month: part(month), day: part(day) }
+    }
+
+    /// The same day of the next year.
+    #[must_use]
+    pub const fn a_year_later(self) -> Self {
+        Self { year: self.year.saturating_add(1), ..self }
     }
 
     /// True for versions from the one of this date on.
@@ -139,6 +158,8 @@ switches! {
     TierTimeConditions: 2026 - 4 - 6;
     /// Create File with content, the tier Smart.
     CreateFileWithData: 2026 - 6 - 6;
+    /// Get Blob tells the access tier.
+    TierOfDownloads: 2026 - 10 - 6;
     /// Listings as Arrow, List Ranges in pages.
     ArrowListings: 2026 - 10 - 6;
 }

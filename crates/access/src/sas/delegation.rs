@@ -200,6 +200,10 @@ fn request_parameters(target: &SignedTarget<'_>, fields: &Fields<'_>) -> Result<
         let (Some((_, value)), None) = (sent.next(), sent.next()) else {
             return Err(SasRefusal::RequestParameter(name.to_owned()));
         };
+        // A line break in a value, or a colon in a name, would make one parameter look like others.
+        if name.contains(':') || value.contains(char::is_control) {
+            return Err(SasRefusal::Control("srq"));
+        }
         text.push_str(&format!("\n{name}:{value}"));
     }
     Ok(text)

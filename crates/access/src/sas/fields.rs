@@ -1,6 +1,7 @@
 //! The parameters that make a shared access signature, apart from those of the operation.
 //!
-//! Invariant: one of them that stands twice is refused, so that what was checked is what was meant.
+//! Invariant: one of them that stands twice is refused, and one with a control character: what is signed is lines, and a
+//! field with a line break could stand for others. So what was checked is what was meant.
 
 use super::SasRefusal;
 
@@ -107,7 +108,7 @@ impl<'a> Fields<'a> {
     /// Finds the parameters of a signature among those of a query. `None` when there is no signature.
     ///
     /// # Errors
-    /// One of them stands twice.
+    /// One of them stands twice, or holds a control character.
     pub fn find(query: &[(&'a str, &'a str)]) -> Result<Option<Self>, SasRefusal> {
         if !query.iter().any(|(name, _)| name.eq_ignore_ascii_case("sig")) {
             return Ok(None);
@@ -123,7 +124,16 @@ impl<'a> Fields<'a> {
                 *slot = Some(value);
             }
         }
+        found.single_lines()?;
         Ok(Some(found))
+    }
+
+    /// Refuses control characters.
+    pub(super) fn single_lines(&self) -> Result<(), SasRefusal> {
+        match self.iter().find(|(_, value)| value.contains(char::is_control)) {
+            Some((name, _)) => Err(SasRefusal::Control(name)),
+            None => Ok(()),
+        }
     }
 
     /// Refuses what this layout does not sign: a restriction that anybody can take away, or a grant that anybody can add.
@@ -152,5 +162,24 @@ mod tests {
         let repeated = [("sig", "x"), ("sip", ""), ("sip", "1.1.1.1")];
         assert!(Fields::find(&repeated).is_err());
         assert!(Fields::find(&[("sig", "x"), ("comp", "a"), ("comp", "b")]).is_ok(), "not ours");
+    }
+
+    #[test]
+    fn a_line_break_in_any_field_is_refused() {
+        let names = [
+            "sv", "ss", "srt", "sp", "st", "se", "sr", "sdd", "tn", "si", "sip", "spr", "ses", "spk", "srk", "epk",
+            "erk", "rscc", "rscd", "rsce", "rscl", "rsct", "skoid", "sktid", "skt", "ske", "sks", "skv", "saoid",
+            "suoid", "scid", "skdutid", "sduoid", "srh", "srq", "sig",
+        ];
+        let mut all = Fields::default();
+        for name in names {
+            *all.slot(name).unwrap() = Some("x");
+            for value in ["\nx-ms-need:v1", "a\rb", "a\0", "\u{7f}", "\u{85}"] {
+                let found = Fields::find(&[("sig", "x"), (name, value)][usize::from(name == "sig")..]);
+                assert_eq!(found, Err(SasRefusal::Control(name)), "{name}={value:?}");
+            }
+        }
+        assert_eq!(all.iter().count(), names.len());
+        assert!(Fields::find(&[("sig", "x"), ("comp", "a\nb")]).is_ok(), "not ours");
     }
 }

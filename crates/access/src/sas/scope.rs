@@ -57,7 +57,8 @@ impl Scope {
                 let parameter = |name: &str| {
                     let mut found = target.query.iter().filter(|(sent, _)| sent.eq_ignore_ascii_case(name));
                     match (found.next(), found.next()) {
-                        (Some((_, value)), None) => Ok((*value).to_owned()),
+                        // It is signed, and what is signed is lines.
+                        (Some((_, value)), None) if !value.contains(char::is_control) => Ok((*value).to_owned()),
                         _ => Err(missing()),
                     }
                 };

@@ -28,6 +28,7 @@ pub fn sign(
         peer: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
         secure: true,
     };
+    fields.single_lines()?;
     let text = if fields.services.is_some() {
         account::reach(fields)?;
         account::string_to_sign(account, fields)?.whole()

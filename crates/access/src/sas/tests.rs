@@ -458,6 +458,54 @@ fn the_authority_of_a_delegation_key_limits_what_is_signed_with_it() {
     assert!(delegation::check_key_time(&fields, Timestamp::NEVER).is_err());
 }
 
+/// What is signed is lines: a field with a line break must not be able to stand for the lines of a restriction.
+#[test]
+fn a_line_break_in_a_field_does_not_remove_a_signed_header_or_parameter() {
+    let door = Door::new();
+    let base: Pairs<'_> = vec![
+        ("sv", "2026-10-06"),
+        ("sr", "b"),
+        ("sp", "r"),
+        ("se", EXPIRY),
+        ("skoid", "oid-1"),
+        ("sktid", "tid-1"),
+        ("skt", "2026-11-14T00:00:00Z"),
+        ("ske", EXPIRY),
+        ("sks", "b"),
+        ("skv", "2020-12-06"),
+    ];
+    let request = DelegationKeyRequest {
+        service: Service::Blob,
+        object: "oid-1",
+        tenant: "tid-1",
+        start: "2026-11-14T00:00:00Z",
+        expiry: EXPIRY,
+        version: "2020-12-06",
+        delegated_tenant: None,
+    };
+    let key = request.key(&door.account, Actions::NONE.with(Action::Read)).unwrap();
+    let key = AccountKey::parse(&key).unwrap();
+    // what was signed, and what somebody made of it
+    let table: Vec<(Pairs<'_>, Pairs<'_>, &str)> = vec![
+        (vec![("srh", "x-ms-one")], vec![("ses", "\nx-ms-one:1")], "ses"),
+        (vec![("srq", "a,b"), ("a", "1"), ("b", "2")], vec![("srq", "a"), ("a", "1\nb:2")], "srq"),
+        (vec![("srq", "a"), ("a", "1:2")], vec![("srq", "a:1"), ("a:1", "2")], "srq"),
+    ];
+    for (meant, made, field) in table {
+        let meant = [&base[..], &meant[..]].concat();
+        let unsigned = [&meant[..], &[("sig", "eA==")]].concat();
+        let fields = Fields::find(&unsigned).unwrap().unwrap();
+        let place = target(Service::Blob, "c", "b", &unsigned);
+        let text = delegation::string_to_sign(&place, &fields, &Scope::of(&place, &fields).unwrap()).unwrap();
+        let signature = key.sign_base64(&text.joined());
+        let honest = [&meant[..], &[("sig", &*signature)]].concat();
+        assert!(door.verify(&target(Service::Blob, "c", "b", &honest)).is_ok(), "{meant:?}");
+        let forged = [&base[..], &made[..], &[("sig", &*signature)]].concat();
+        let found = door.verify(&target(Service::Blob, "c", "b", &forged)).err();
+        assert_eq!(found, Some(SasRefusal::Control(field)), "{made:?}");
+    }
+}
+
 #[test]
 fn policy_and_signature_each_say_a_field_once() {
     let door = Door::new();

@@ -1,5 +1,8 @@
 //! Every refusal against the reference of codes.
 
+use concurrency::conditions::SourceRefusal;
+use types::{ETag, Timestamp};
+
 use super::*;
 
 const LEASES: [(LeaseCheckRefusal, &str); 5] = [
@@ -19,6 +22,7 @@ fn table() -> Vec<(BlobError, u16, String)> {
         (BlobError::ContainerNotFound, 404, "ContainerNotFound"),
         (BlobError::BlobNotFound, 404, "BlobNotFound"),
         (BlobError::ContainerAlreadyExists, 409, "ContainerAlreadyExists"),
+        (BlobError::SystemContainer, 403, "AuthorizationFailure"),
         (BlobError::BlobAlreadyExists, 409, "BlobAlreadyExists"),
         (BlobError::UnauthorizedBlobOverwrite, 403, "UnauthorizedBlobOverwrite"),
         (BlobError::InvalidBlobType, 409, "InvalidBlobType"),
@@ -33,7 +37,7 @@ fn table() -> Vec<(BlobError, u16, String)> {
         (BlobError::LeaseOperation(LeaseRefusal::BreakPeriodNotSupported), 400, "InvalidHeaderValue"),
         (BlobError::Read(ReadRefusal::NotFound), 404, "BlobNotFound"),
         (BlobError::Read(ReadRefusal::ConditionNotMet(IfMatch)), 412, "ConditionNotMet"),
-        (BlobError::Read(ReadRefusal::NotModified), 304, "ConditionNotMet"),
+        (BlobError::Read(ReadRefusal::NotModified { etag: ETag::new(1), last_modified: Timestamp::EPOCH }), 304, "ConditionNotMet"),
         (BlobError::Read(ReadRefusal::Unsatisfiable), 400, "UnsatisfiableCondition"),
         (BlobError::Read(ReadRefusal::MultipleConditionHeaders), 400, "MultipleConditionHeadersNotSupported"),
         (BlobError::Write(WriteRefusal::NotFound), 404, "BlobNotFound"),
@@ -134,7 +138,7 @@ fn put_blob_from_url_tells_the_conditions_of_its_target_apart() {
         (CopyMode::CopyBlob, IfMatch, "ConditionNotMet"),
     ];
     for (mode, header, code) in table {
-        let answer = of_destination(mode, BlobError::Write(WriteRefusal::ConditionNotMet(header)));
+        let answer = of_copy(mode, BlobError::Write(WriteRefusal::ConditionNotMet(header)));
         assert_eq!((answer.status.as_u16(), answer.code.as_str()), (412, code), "{mode:?} {header:?}");
     }
 }

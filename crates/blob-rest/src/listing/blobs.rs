@@ -7,11 +7,15 @@ use blob::{
     list::{self, ListBlobs, Listed},
     tier::TierProperties,
 };
-use rest::{Caller, Request, Response, ServiceError, checksum, dates, xml::XmlWriter};
+use rest::{Caller, Request, Response, ServiceError, dates, xml::XmlWriter};
 use types::{ErrorCode, ServiceVersion, Switch};
 
 use super::{Asked, Includes, end, endpoint, includes, lease, marker, metadata, not_given_out, stamps};
-use crate::{BlobService, described, errors, metadata::DEFAULT_TYPE, names, tags};
+use crate::{
+    BlobService, described, errors,
+    metadata::{DEFAULT_TYPE, md5_text},
+    names, tags,
+};
 
 /// What `include` can name. What soft delete, versions and immutability would add, no blob has.
 const PARTS: &[&str] = &[
@@ -147,12 +151,12 @@ impl Form<'_> {
         let served = &found.headers;
         xml.open("Properties");
         xml.element("Creation-Time", &dates::rfc1123(found.created));
-        stamps(xml, found.etag, found.last_modified);
+        stamps(xml, &found.etag.to_string(), found.last_modified);
         xml.element("Content-Length", &found.length.to_string());
         xml.element("Content-Type", served.content_type.as_deref().unwrap_or(DEFAULT_TYPE));
         xml.element("Content-Encoding", served.content_encoding.as_deref().unwrap_or_default());
         xml.element("Content-Language", served.content_language.as_deref().unwrap_or_default());
-        let md5 = served.content_md5.as_ref().map(checksum::format_md5);
+        let md5 = served.content_md5.as_ref().map(md5_text);
         xml.element("Content-MD5", md5.as_deref().unwrap_or_default());
         xml.element("Cache-Control", served.cache_control.as_deref().unwrap_or_default());
         xml.element("Content-Disposition", served.content_disposition.as_deref().unwrap_or_default());

@@ -7,7 +7,7 @@ use store::{
 };
 use types::ContentId;
 
-use super::{Copied, CopyBlob, CopyMode, ForeignSource, admit};
+use super::{Copied, CopiedCrc64, CopyBlob, CopyMode, ForeignSource, admit};
 use crate::{
     block_blob::{Made, NewBlob, store_new},
     errors::BlobError,
@@ -39,14 +39,14 @@ pub async fn put_fetched(
     content::link(txn, body, content);
     let holdings = if chunk.length == 0 { Holdings::Nothing } else { Holdings::Chunk(chunk) };
     let mut headers = request.headers.as_ref().unwrap_or(&source.headers).clone();
-    headers.content_md5 = headers.content_md5.or(content_md5);
+    headers.content_md5 = headers.content_md5.or(content_md5.map(Into::into));
     let metadata = match (&request.metadata, request.mode) {
         (Some(metadata), _) => metadata.clone(),
         (None, CopyMode::PutBlobFromUrl) => Metadata::new(),
         (None, _) => source.metadata.clone(),
     };
     let tags = if request.copy_tags { &source.tags } else { &request.tags }.clone();
-    let new = NewBlob { headers, metadata, tags, tier: request.tier };
+    let new = NewBlob { headers, metadata, tags, tier: request.tier, expiry: None };
     let made = Made { kind: BlobKind::Block, content, length: chunk.length, holdings, lease };
     let mut blob = made.blob(txn, &new, old.as_ref())?;
     if request.mode != CopyMode::PutBlobFromUrl {
@@ -54,6 +54,6 @@ pub async fn put_fetched(
     }
     store_new(txn, request.address.place(container), &blob, old.as_ref()).await?;
     let copy_id = request.copy_id.clone();
-    let content_md5 = blob.headers.content_md5;
-    Ok(Copied { written: Written::of(&blob), copy_id, status: CopyStatus::Success, content_md5 })
+    let crc64 = CopiedCrc64::Known(chunk.crc64);
+    Ok(Copied { written: Written::of(&blob), copy_id, status: CopyStatus::Success, crc64 })
 }

@@ -13,7 +13,7 @@ use store::{
 };
 use types::{ContentId, Timestamp, UnitId, limits};
 
-use super::{Copied, CopyBlob, CopyMode, FIRST_EPOCH, admit};
+use super::{Copied, CopiedCrc64, CopyBlob, CopyMode, FIRST_EPOCH, admit};
 use crate::{
     block_blob::{Made, NewBlob, store_new},
     errors::{About, BlobError},
@@ -28,8 +28,9 @@ use crate::{
 
 /// Rows of a map copied in one step.
 const STEP: usize = 4096;
-/// Copies that go on in one step.
+/// Copies that go on in one step, and rows of copies that a step looks at.
 const AT_ONCE: usize = 256;
+const LOOKED_AT: usize = 1024;
 
 /// What is known of a source elsewhere before its bytes are fetched.
 #[derive(Clone, Debug)]
@@ -48,6 +49,8 @@ pub struct ForeignSource {
     pub metadata: Metadata,
     /// Its tags, as far as they were asked for.
     pub tags: Tags,
+    /// True for an append blob that takes no more blocks.
+    pub sealed: bool,
 }
 
 /// A copy of a foreign source that has not ended.
@@ -125,6 +128,7 @@ pub async fn begin_foreign(
         metadata: request.metadata.as_ref().unwrap_or(&source.metadata).clone(),
         tags: request.tags.clone(),
         tier: request.tier,
+        expiry: None,
     };
     if kind == BlobKind::Page {
         page_blob::check_length(source.length)?;
@@ -134,7 +138,7 @@ pub async fn begin_foreign(
     let made = Made { kind, content, length, holdings, lease };
     let mut blob = made.blob(txn, &new, old.as_ref())?;
     blob.extra_mut().copy = Some(request.state(CopyStatus::Pending, source.length, txn.now()));
-    blob.extra_mut().sealed = kind == BlobKind::Append && request.seal;
+    blob.extra_mut().sealed = kind == BlobKind::Append && request.seal.unwrap_or(source.sealed);
     store_new(txn, place, &blob, old.as_ref()).await?;
     let job = CopyJob {
         account: place.account.number(),
@@ -150,7 +154,7 @@ pub async fn begin_foreign(
     txn.put(key.clone(), job.encode()?);
     let pending = PendingCopy::of(&key, job)?.ok_or(BlobError::NoPendingCopyOperation)?;
     let (written, copy_id) = (Written::of(&blob), request.copy_id.clone());
-    Ok((Copied { written, copy_id, status: CopyStatus::Pending, content_md5: None }, pending))
+    Ok((Copied { written, copy_id, status: CopyStatus::Pending, crc64: CopiedCrc64::Unknown }, pending))
 }
 
 /// Begins the copy of a map that is too large for one transaction: its present state is kept until the copy has ended.
@@ -191,27 +195,43 @@ pub(super) async fn begin_map(
     Ok(())
 }
 
-/// The foreign copies that have not ended, behind `after`: what a server goes on with when it starts.
+/// Where a walk over the pending copies is. Memory only: after a restart it begins anew.
+#[derive(Clone, Debug, Default)]
+pub struct CopyCursor(Option<Bytes>);
+
+impl CopyCursor {
+    /// True at the beginning: before the first look, and when a round is over.
+    #[must_use]
+    pub const fn is_at_start(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// The foreign copies that have not ended, of so many rows behind the cursor, which goes on; at the end of them all it is
+/// at their beginning again.
 ///
 /// # Errors
 /// The store failed.
 pub async fn pending(
     rows: &impl Read,
-    after: Option<&PendingCopy>,
-    limit: usize,
+    cursor: &mut CopyCursor,
+    looked_at: usize,
 ) -> Result<Vec<PendingCopy>, BlobError> {
-    let mut range = keys::all(keys::COPY);
-    if let Some(after) = after {
-        range = range.after(&keys::copy(after.container, &after.blob));
-    }
     let mut found = Vec::new();
-    let mut scan = rows.scan(range, Direction::Ascending);
-    while found.len() < limit
-        && let Some(row) = scan.next().await?
-    {
-        found.extend(PendingCopy::of(&row.key, CopyJob::decode(&row.value)?)?);
+    for (key, job) in walk(rows, cursor, looked_at).await? {
+        found.extend(PendingCopy::of(&key, job)?);
     }
     Ok(found)
+}
+
+async fn walk(rows: &impl Read, cursor: &mut CopyCursor, looked_at: usize) -> Result<Vec<(Bytes, CopyJob)>, BlobError> {
+    let mut range = keys::all(keys::COPY);
+    if let Some(place) = &cursor.0 {
+        range = range.after(place);
+    }
+    let seen = rows.scan(range, Direction::Ascending).take(looked_at).await?;
+    cursor.0 = seen.last().filter(|_| seen.len() == looked_at).map(|row| row.key.clone());
+    seen.into_iter().map(|row| Ok((row.key, CopyJob::decode(&row.value)?))).collect()
 }
 
 /// The job and the blob of a copy, if it still runs.
@@ -354,23 +374,20 @@ pub async fn abort(txn: &Txn, request: &Authorized<AbortCopy>) -> Result<(), Blo
     Ok(())
 }
 
-/// Goes on with copies of maps, and gives up copies that take too long. True when another step would find something.
-pub(crate) async fn step(store: &Store) -> Result<bool, BlobError> {
+/// Goes on with copies of maps, and gives up copies that take too long, of a bounded number of rows behind the cursor. True
+/// when another step would find something.
+pub(crate) async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<bool, BlobError> {
     let is_overdue =
         |job: &CopyJob| store.now().saturating_since(Timestamp::from_ticks(job.started)) > limits::COPY_MAX;
-    let mut jobs = Vec::new();
-    let mut scan = store.snapshot().scan(keys::all(keys::COPY), Direction::Ascending);
+    let mut jobs = walk(&store.snapshot(), cursor, LOOKED_AT).await?;
     // Copies from elsewhere that wait for their turn must not stand before the others.
-    while jobs.len() < AT_ONCE
-        && let Some(row) = scan.next().await?
-    {
-        let job = CopyJob::decode(&row.value)?;
-        if matches!(job.source, CopySource::Map { .. }) || is_overdue(&job) {
-            jobs.push((row.key, job));
-        }
+    jobs.retain(|(_, job)| matches!(job.source, CopySource::Map { .. }) || is_overdue(job));
+    if jobs.len() > AT_ONCE {
+        jobs.truncate(AT_ONCE);
+        cursor.0 = jobs.last().map(|(key, _)| key.clone());
     }
-    drop(scan);
-    let mut more = false;
+    // A round that is not over is gone on with soon.
+    let mut more = !cursor.is_at_start();
     for (key, job) in jobs {
         let (container, name) = keys::parse_named(&key, keys::COPY)?;
         let place = Place { account: UnitId::new(job.account), container, name: &name };

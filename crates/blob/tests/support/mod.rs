@@ -554,8 +554,9 @@ impl World {
 
     /// Does all the work of the background.
     pub(crate) async fn sweep(&self) {
+        let mut cursor = sweep::Cursor::default();
         loop {
-            let blobs = sweep::step(&self.store).await.unwrap();
+            let blobs = sweep::step(&self.store, &mut cursor).await.unwrap();
             let contents = store::sweep::step(&self.store).await.unwrap();
             if !blobs && !contents.more && contents.finished == 0 {
                 return;
@@ -599,6 +600,6 @@ pub(crate) fn copy_request<'a>(to: &str, preconditions: Preconditions<'a>, mode:
         tier: None,
         priority: None,
         rehydration: Duration::from_secs(10),
-        seal: false,
+        seal: None,
     }
 }

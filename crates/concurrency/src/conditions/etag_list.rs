@@ -92,6 +92,13 @@ impl<'a> ETagCondition<'a> {
         let elements = Elements { rest: self.list.unwrap_or_default() };
         elements.flatten().any(|element| matches!(element, Element::Strong(text) if number(text) == Some(etag.value())))
     }
+
+    /// The same where a weak ETag counts as the strong one that it was.
+    #[must_use]
+    pub fn names_weakly(&self, etag: ETag) -> bool {
+        let elements = Elements { rest: self.list.unwrap_or_default() };
+        elements.flatten().any(|(Element::Strong(text) | Element::Weak(text))| number(text) == Some(etag.value()))
+    }
 }
 
 /// The number that an ETag's text stands for, in exactly the form that [`ETag`] is written in.
@@ -103,7 +110,7 @@ fn number(text: &str) -> Option<u64> {
 
 enum Element<'a> {
     Strong(&'a str),
-    Weak,
+    Weak(&'a str),
 }
 
 struct Elements<'a> {
@@ -140,7 +147,7 @@ fn quoted(text: &str) -> Option<Found<'_>> {
     if !rest.is_empty() && !rest.starts_with(',') {
         return Some(Err(InvalidETagCondition::Malformed));
     }
-    Some(Ok((if weak { Element::Weak } else { Element::Strong(value) }, rest)))
+    Some(Ok((if weak { Element::Weak(value) } else { Element::Strong(value) }, rest)))
 }
 
 fn bare(text: &str) -> Found<'_> {

@@ -49,7 +49,7 @@ fn read(version: ServiceVersion, conditions: Conditions<'_>, resource: Resource)
         Ok(()) => "200",
         Err(ReadRefusal::NotFound) => "404",
         Err(ReadRefusal::ConditionNotMet(_)) => "412",
-        Err(ReadRefusal::NotModified) => "304",
+        Err(ReadRefusal::NotModified { .. }) => "304",
         Err(ReadRefusal::Unsatisfiable) => "400 Unsatisfiable",
         Err(ReadRefusal::MultipleConditionHeaders) => "400 Multiple",
     }

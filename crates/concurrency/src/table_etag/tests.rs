@@ -35,6 +35,8 @@ W/\"x\"           | etag    | InvalidInput
 W/\"datetime'x'\" | etag    | InvalidInput
 \"x\"             | InvalidInput | InvalidInput
 x                 | InvalidInput | InvalidInput
+w/\"datetime'x'\" | etag         | InvalidInput
+w                 | InvalidInput | InvalidInput
 W/x               | InvalidInput | InvalidInput
 W/\"              | InvalidInput | InvalidInput
 W/\"x\",W/\"y\"   | InvalidInput | InvalidInput
@@ -50,7 +52,7 @@ W/\"x\",W/\"y\"   | InvalidInput | InvalidInput
             Err(InvalidEntityCondition::IfMatch | InvalidEntityCondition::IfNoneMatch) => "InvalidInput".into(),
         }
     });
-    assert_eq!(cells, 22);
+    assert_eq!(cells, 26);
     let longest = format!("W/\"{}\"", "x".repeat(1020));
     assert!(IfMatch::parse(Some(&longest), false).is_ok());
     let longer = format!("W/\"{}\"", "x".repeat(1021));
@@ -76,12 +78,14 @@ Merge     | absent    | Insert        | Merge
 Delete    | current   | 404           | Delete
 Delete    | stale     | 404           | 412
 Delete    | *         | 404           | Delete
+Delete    | small w   | 404           | Delete
 Delete    | absent    | 400           | 400
 Query     | absent    | 404           | Read
 Query     | stale     | 404           | Read
 ";
     let current = EntityETag::new(Timestamp::from_seconds(1_714_558_830));
     let (text, stale) = (current.to_string(), EntityETag::new(Timestamp::from_seconds(1)).to_string());
+    let small = text.replacen('W', "w", 1);
     let cells = check_cells(table, 2, |row, heading| {
         use EntityOperation::{Delete, Insert, Merge, Query, Replace};
         let operation = [Insert, Replace, Merge, Delete, Query];
@@ -90,6 +94,7 @@ Query     | stale     | 404           | Read
             "absent" => IfMatch::Absent,
             "*" => IfMatch::Any,
             "current" => IfMatch::parse(Some(&text), false).unwrap(),
+            "small w" => IfMatch::parse(Some(&small), false).unwrap(),
             _ => IfMatch::parse(Some(&stale), false).unwrap(),
         };
         match operation.decide(if_match, (heading == "entity present").then_some(current)) {
@@ -101,7 +106,7 @@ Query     | stale     | 404           | Read
             Err(EntityRefusal::IfMatchRequired) => "400".into(),
         }
     });
-    assert_eq!(cells, 36);
+    assert_eq!(cells, 38);
 }
 
 proptest! {

@@ -4,7 +4,7 @@ use super::{Comparison, Dialect, Operator, Step, Subject};
 
 /// The longest expression that is read.
 pub const MAX_EXPRESSION_BYTES: usize = 8 * 1024;
-/// The most comparisons in one expression: as many as a blob has tags.
+/// The most comparisons in a condition, and the most tags that a search compares: as many as a blob has tags.
 pub const MAX_COMPARISONS: usize = 10;
 /// The most parentheses inside one another.
 pub const MAX_NESTING: usize = 32;
@@ -20,11 +20,23 @@ pub enum TagExpressionError {
     #[error("the expression is longer than {MAX_EXPRESSION_BYTES} bytes")]
     TooLong,
     /// More than [`MAX_COMPARISONS`] comparisons.
-    #[error("the expression has more than {MAX_COMPARISONS} comparisons")]
-    TooManyComparisons,
+    #[error("the expression has more than {MAX_COMPARISONS} comparisons at byte {at}")]
+    TooManyComparisons {
+        /// Where the first behind them ends.
+        at: usize,
+    },
+    /// A search compares more than [`MAX_COMPARISONS`] tags; `@container` is none.
+    #[error("the search compares more than {MAX_COMPARISONS} tags at byte {at}")]
+    TooManyTags {
+        /// Where the first comparison behind them ends.
+        at: usize,
+    },
     /// More than [`MAX_NESTING`] parentheses inside one another.
-    #[error("the expression has more than {MAX_NESTING} parentheses inside one another")]
-    TooDeep,
+    #[error("the expression has more than {MAX_NESTING} parentheses inside one another at byte {at}")]
+    TooDeep {
+        /// Where.
+        at: usize,
+    },
     /// A tag name or `(` should stand here.
     #[error("a tag name is expected at byte {at}")]
     NameExpected {
@@ -50,8 +62,11 @@ pub enum TagExpressionError {
         at: usize,
     },
     /// A parenthesis has no partner.
-    #[error("the parentheses do not match")]
-    UnmatchedParenthesis,
+    #[error("the parentheses do not match at byte {at}")]
+    UnmatchedParenthesis {
+        /// Where it was noticed.
+        at: usize,
+    },
     /// No blob can have a tag of this name.
     #[error("the tag name before byte {at} is not valid")]
     InvalidName {
@@ -77,8 +92,11 @@ pub enum TagExpressionError {
         at: usize,
     },
     /// A search compares one tag several times without naming a range.
-    #[error("a tag has multiple conditions that do not define a range")]
-    NotARange,
+    #[error("the tag compared before byte {at} has multiple conditions that do not define a range")]
+    NotARange {
+        /// Where the comparison ends that is one too many.
+        at: usize,
+    },
 }
 
 use TagExpressionError as Error;
@@ -98,15 +116,19 @@ pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Vec<Step<'_>>, Error
     let mut output = Output { steps: Vec::new(), waiting: Vec::new(), comparisons: 0, nesting: 0 };
     loop {
         while scanner.take("(") {
-            output.open()?;
+            output.open(scanner.at())?;
         }
-        output.compare(comparison(&mut scanner, dialect)?)?;
+        let next = comparison(&mut scanner, dialect)?;
+        match dialect {
+            Dialect::Condition => output.count_comparison(scanner.at())?,
+            Dialect::Find => admit_to_search(&output.steps, &next, scanner.at())?,
+        }
+        output.steps.push(Step::Compare(next));
         while scanner.take(")") {
-            output.close()?;
+            output.close(scanner.at())?;
         }
         if scanner.is_at_end() {
-            let steps = output.finish()?;
-            return if dialect == Dialect::Find { each_tag_names_a_range(steps) } else { Ok(steps) };
+            return output.finish(scanner.at());
         }
         output.connect(connective(&mut scanner, dialect)?);
     }
@@ -121,31 +143,27 @@ struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    fn open(&mut self) -> Result<(), Error> {
+    fn open(&mut self, at: usize) -> Result<(), Error> {
         self.nesting = self.nesting.saturating_add(1);
         if self.nesting > MAX_NESTING {
-            return Err(Error::TooDeep);
+            return Err(Error::TooDeep { at });
         }
         self.waiting.push(Waiting::Parenthesis);
         Ok(())
     }
 
-    fn compare(&mut self, comparison: Comparison<'a>) -> Result<(), Error> {
+    fn count_comparison(&mut self, at: usize) -> Result<(), Error> {
         self.comparisons = self.comparisons.saturating_add(1);
-        if self.comparisons > MAX_COMPARISONS {
-            return Err(Error::TooManyComparisons);
-        }
-        self.steps.push(Step::Compare(comparison));
-        Ok(())
+        if self.comparisons > MAX_COMPARISONS { Err(Error::TooManyComparisons { at }) } else { Ok(()) }
     }
 
-    fn close(&mut self) -> Result<(), Error> {
+    fn close(&mut self, at: usize) -> Result<(), Error> {
         loop {
             match self.waiting.pop() {
                 Some(Waiting::Parenthesis) => break,
                 Some(Waiting::And) => self.steps.push(Step::And),
                 Some(Waiting::Or) => self.steps.push(Step::Or),
-                None => return Err(Error::UnmatchedParenthesis),
+                None => return Err(Error::UnmatchedParenthesis { at }),
             }
         }
         self.nesting = self.nesting.saturating_sub(1);
@@ -165,10 +183,10 @@ impl<'a> Output<'a> {
         self.waiting.push(connective);
     }
 
-    fn finish(mut self) -> Result<Vec<Step<'a>>, Error> {
+    fn finish(mut self, at: usize) -> Result<Vec<Step<'a>>, Error> {
         while let Some(waiting) = self.waiting.pop() {
             match waiting {
-                Waiting::Parenthesis => return Err(Error::UnmatchedParenthesis),
+                Waiting::Parenthesis => return Err(Error::UnmatchedParenthesis { at }),
                 Waiting::And => self.steps.push(Step::And),
                 Waiting::Or => self.steps.push(Step::Or),
             }
@@ -294,17 +312,21 @@ fn compared<'a>(step: &Step<'a>) -> Option<(Subject<'a>, Bound)> {
     }
 }
 
-/// In a search, a subject is compared with one value, or with one lower and one upper bound.
-fn each_tag_names_a_range(steps: Vec<Step<'_>>) -> Result<Vec<Step<'_>>, Error> {
-    for (number, (subject, this)) in steps.iter().filter_map(compared).enumerate() {
-        let before = steps.iter().filter_map(compared).take(number).filter(|(earlier, _)| *earlier == subject);
-        for (_, earlier) in before {
-            if matches!((earlier, this), (Bound::Exact, _) | (_, Bound::Exact)) || earlier == this {
-                return Err(Error::NotARange);
-            }
+/// In a search, a subject is compared with one value, or with one lower and one upper bound; and with at most so many tags.
+/// So a search has at most two comparisons for each of them and for the container.
+fn admit_to_search(steps: &[Step<'_>], next: &Comparison<'_>, at: usize) -> Result<(), Error> {
+    let this = bound(next.operator);
+    for (_, earlier) in steps.iter().filter_map(compared).filter(|(subject, _)| *subject == next.subject) {
+        if matches!((earlier, this), (Bound::Exact, _) | (_, Bound::Exact)) || earlier == this {
+            return Err(Error::NotARange { at });
         }
     }
-    Ok(steps)
+    let mut tags: Vec<Subject<'_>> = steps.iter().filter_map(compared).map(|(subject, _)| subject).collect();
+    tags.push(next.subject);
+    tags.sort_unstable();
+    tags.dedup();
+    let tags = tags.into_iter().filter(|subject| *subject != Subject::Container).count();
+    if tags > MAX_COMPARISONS { Err(Error::TooManyTags { at }) } else { Ok(()) }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

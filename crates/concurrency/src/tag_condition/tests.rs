@@ -81,8 +81,8 @@ fn b5_malformed_conditions() {
         ("a='1' AND", Error::NameExpected { at: 9 }),
         ("AND a='1'", Error::OperatorExpected { at: 4 }),
         ("a='1' NOT b='2'", Error::ConnectiveExpected { at: 6 }),
-        ("(a='1'", Error::UnmatchedParenthesis),
-        ("a='1')", Error::UnmatchedParenthesis),
+        ("(a='1'", Error::UnmatchedParenthesis { at: 6 }),
+        ("a='1')", Error::UnmatchedParenthesis { at: 6 }),
         ("()", Error::NameExpected { at: 1 }),
         ("\"\"='1'", Error::InvalidName { at: 2 }),
         ("ä='1'", Error::InvalidName { at: 2 }),
@@ -100,10 +100,10 @@ fn b5_malformed_conditions() {
 fn b5_limits() {
     let comparisons = |count| vec!["a='1'"; count].join(" OR ");
     assert!(TagExpression::parse(&comparisons(10), Dialect::Condition).is_ok());
-    assert_eq!(TagExpression::parse(&comparisons(11), Dialect::Condition), Err(Error::TooManyComparisons));
+    assert_eq!(TagExpression::parse(&comparisons(11), Dialect::Condition), Err(Error::TooManyComparisons { at: 95 }));
     let nested = |depth| format!("{}a='1'{}", "(".repeat(depth), ")".repeat(depth));
     assert!(TagExpression::parse(&nested(32), Dialect::Condition).is_ok());
-    assert_eq!(TagExpression::parse(&nested(33), Dialect::Condition), Err(Error::TooDeep));
+    assert_eq!(TagExpression::parse(&nested(33), Dialect::Condition), Err(Error::TooDeep { at: 33 }));
     assert_eq!(TagExpression::parse(&" ".repeat(8 * 1024 + 1), Dialect::Condition), Err(Error::TooLong));
 }
 
@@ -128,14 +128,28 @@ fn searches_allow_less_and_name_the_container() {
         ("a='1' OR b='2'", Error::OperatorNotAllowed { at: 8 }),
         ("@container>'c'", Error::ContainerNotAllowed { at: 11 }),
         ("@blob='c'", Error::ContainerNotAllowed { at: 5 }),
-        ("a='1' AND a='2'", Error::NotARange),
-        ("a>'1' AND a>='2'", Error::NotARange),
-        ("a='1' AND a>'2'", Error::NotARange),
-        ("a>'1' AND a<'2' AND a<'3'", Error::NotARange),
-        ("@container='a' AND @container='b'", Error::NotARange),
+        ("a='1' AND a='2'", Error::NotARange { at: 15 }),
+        ("a>'1' AND a>='2'", Error::NotARange { at: 16 }),
+        ("a='1' AND a>'2'", Error::NotARange { at: 15 }),
+        ("a>'1' AND a<'2' AND a<'3'", Error::NotARange { at: 25 }),
+        ("@container='a' AND @container='b'", Error::NotARange { at: 33 }),
     ] {
         assert_eq!(find(text), Err(error), "{text}");
     }
+}
+
+#[test]
+fn a_search_compares_ten_tags_besides_the_container() {
+    let text = |tags: usize| {
+        let tags: Vec<String> = (0..tags).map(|number| format!("t{number}>'1' AND t{number}<'9'")).collect();
+        format!("@container='c' AND {}", tags.join(" AND "))
+    };
+    let tags = value_of(&[("t0", "5")]);
+    assert!(TagExpression::parse(&text(1), Dialect::Find).unwrap().holds(Some("c"), &tags));
+    assert!(TagExpression::parse(&text(10), Dialect::Find).is_ok());
+    let eleven = text(11);
+    let error = TagExpression::parse(&eleven, Dialect::Find);
+    assert!(matches!(error, Err(Error::TooManyTags { at }) if at > 190), "{error:?}");
 }
 
 /// A random expression as text, with its truth value for the tag `a` = `m`.

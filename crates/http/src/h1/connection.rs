@@ -26,7 +26,7 @@ use super::{
 use crate::{
     Body, Headers, Io, ServiceError, Shutdown,
     answer::{Front, Incoming, Origin, Ready, answer, refuse},
-    limits::Limits,
+    limits::{HEAD_MAX_BYTES, Limits, SHORT_HEAD_BYTES},
 };
 
 /// How long what still comes is thrown away after an answer that was the last.
@@ -77,7 +77,7 @@ impl Connection {
                 None => Next::Close { linger: false },
                 Some(Ok(head)) => self.serve(head).await?,
                 Some(Err(error)) => {
-                    let ready = refuse(&self.front, &Method::GET, String::new(), &Headers::new(), error);
+                    let ready = refuse(&self.front, &self.origin, &Method::GET, String::new(), &Headers::new(), error);
                     self.write(ready, true, Some(false)).await?;
                     Next::Close { linger: true }
                 }
@@ -98,6 +98,7 @@ impl Connection {
         // costs little, and one that sends noise is told so at once.
         let (mut parsed_at, mut searched) = (0, 0);
         let mut stopped = false;
+        let mut room = None;
         loop {
             let parsed = self.wire.with_buffer(|buffer| {
                 let length = buffer.len();
@@ -114,6 +115,13 @@ impl Connection {
                 Ok(None) => {}
                 Ok(Some(head)) => return Ok(Some(Ok(head))),
                 Err(error) => return Ok(Some(Err(error))),
+            }
+            if room.is_none() && searched > SHORT_HEAD_BYTES {
+                let most = u32::try_from(HEAD_MAX_BYTES).unwrap_or(u32::MAX);
+                match self.front.commons.heads.try_acquire_many(most) {
+                    Ok(permit) => room = Some(permit),
+                    Err(_) => return Ok(Some(Err(ServiceError::overloaded()))),
+                }
             }
             let idle = parsed_at == 0;
             if stopped && idle {
@@ -141,7 +149,7 @@ impl Connection {
         let framing = match framing::of(&method, modern, &headers) {
             Ok(framing) => framing,
             Err(error) => {
-                let ready = refuse(&self.front, &method, target, &headers, error);
+                let ready = refuse(&self.front, &self.origin, &method, target, &headers, error);
                 self.write(ready, modern, Some(false)).await?;
                 return Ok(Next::Close { linger: true });
             }
@@ -160,7 +168,8 @@ impl Connection {
         if !keep {
             return Ok(Next::Close { linger: leftover != Leftover::Nothing });
         }
-        let drained = leftover == Leftover::Nothing || self.wire.drain().await;
+        let drained =
+            leftover == Leftover::Nothing || tokio::time::timeout(LINGER, self.wire.drain()).await.unwrap_or_default();
         Ok(if drained { Next::Request } else { Next::Close { linger: false } })
     }
 
@@ -190,7 +199,9 @@ impl Connection {
             ready.complete();
             return Ok(true);
         }
-        let mut outgoing = Outgoing::new(&self.out, framing == write::Framing::Chunked);
+        let known = ready.kept.known;
+        self.wire.set_write_timeout(self.limits.patience(known));
+        let mut outgoing = Outgoing::new(&self.out, framing == write::Framing::Chunked, &self.limits, known);
         let sent = poll_fn(|cx| outgoing.poll(cx, &self.wire, &mut ready)).await;
         let untouched = outgoing.is_untouched();
         drop(outgoing);
@@ -201,7 +212,12 @@ impl Connection {
                 return Box::pin(self.write(ready.give_up(), modern, keep_alive)).await;
             }
             Err(Broken::Content(error)) => return Err(io::Error::other(error)),
-            Err(Broken::Connection(error)) => return Err(error),
+            Err(Broken::Connection(error)) => {
+                if error.kind() == io::ErrorKind::TimedOut {
+                    ready.kept.give_up();
+                }
+                return Err(error);
+            }
         }
         Ok(framing != write::Framing::UntilClose)
     }

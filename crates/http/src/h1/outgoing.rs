@@ -1,37 +1,38 @@
 //! An answer on its way: its head, and pieces of its body that were produced and not yet taken.
 //!
 //! A few pieces are kept ready, so that reading the next one and sending the last one go on at the same time, and several
-//! leave in one write: the more of them, the less often the client is woken for them. Invariant: never more than
-//! [`QUEUE_BYTES`] and one piece are kept, and of those who come when [`ALL_BYTES`] are kept, [`CROWDED_BYTES`] and one piece.
+//! leave in one write: the more of them, the less often the client is woken for them. Invariant: never more than there is
+//! room for in the outbox, and one piece, are kept. A client that is too slow is given up.
 
 use std::{
     collections::VecDeque,
+    future::Future,
     io::{self, IoSlice},
-    sync::atomic::{AtomicUsize, Ordering},
-    task::{Context, Poll, ready},
+    pin::Pin,
+    task::{Context, Poll},
 };
 
 use bytes::{Buf as _, Bytes};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Wire;
-use crate::{StreamError, answer::Ready};
+use crate::{
+    StreamError,
+    answer::Ready,
+    limits::Limits,
+    outbox::{self, Pace},
+};
 
-const QUEUE_BYTES: usize = 1024 * 1024;
-/// Kept by all answers together before each gets less.
-const ALL_BYTES: usize = 64 * 1024 * 1024;
-const CROWDED_BYTES: usize = 128 * 1024;
 /// Pieces in one write.
 const SLICES: usize = 16;
-
-static ALL: AtomicUsize = AtomicUsize::new(0);
 
 pub(super) struct Outgoing<'a> {
     head: &'a [u8],
     untouched: bool,
     queue: VecDeque<Bytes>,
-    queued: usize,
-    /// What all answers keep.
-    all: &'static AtomicUsize,
+    pace: Pace,
+    /// Runs while there is no room for the next piece.
+    again: Option<Pin<Box<Sleep>>>,
     chunked: bool,
     /// The body has no more pieces.
     ended: bool,
@@ -45,8 +46,9 @@ pub(super) enum Broken {
 }
 
 impl<'a> Outgoing<'a> {
-    pub(super) const fn new(head: &'a [u8], chunked: bool) -> Self {
-        Self { head, untouched: true, queue: VecDeque::new(), queued: 0, all: &ALL, chunked, ended: false }
+    pub(super) const fn new(head: &'a [u8], chunked: bool, limits: &Limits, known: bool) -> Self {
+        let pace = Pace::new(limits, known);
+        Self { head, untouched: true, queue: VecDeque::new(), pace, again: None, chunked, ended: false }
     }
 
     /// True while nothing has left.
@@ -57,8 +59,11 @@ impl<'a> Outgoing<'a> {
     /// Ready when everything has left.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, wire: &Wire, body: &mut Ready) -> Poll<Result<(), Broken>> {
         loop {
-            self.fill(cx, body)?;
+            let room = self.fill(cx, body)?;
             if self.queue.is_empty() && !self.ended {
+                if !room {
+                    self.look_again(cx)?;
+                }
                 // The head waits for the first piece, and leaves with it.
                 return Poll::Pending;
             }
@@ -72,59 +77,70 @@ impl<'a> Outgoing<'a> {
                 *slice = IoSlice::new(part);
                 used += 1;
             }
-            let written = wire.poll_write(cx, slices.get(..used).unwrap_or_default());
-            let written = ready!(written).map_err(Broken::Connection)?;
-            self.advance(written);
+            match wire.poll_write(cx, slices.get(..used).unwrap_or_default()) {
+                Poll::Ready(written) => self.advance(written.map_err(Broken::Connection)?, body),
+                Poll::Pending if self.pace.waited() => return Poll::Ready(Err(too_slow())),
+                Poll::Pending => return Poll::Pending,
+            }
         }
     }
 
-    /// Takes pieces while there are some and there is room.
-    fn fill(&mut self, cx: &mut Context<'_>, body: &mut Ready) -> Result<(), Broken> {
-        while !self.ended && self.queued < room(self.all.load(Ordering::Relaxed)) {
+    /// Takes pieces while there are some and there is room. False when there is none.
+    fn fill(&mut self, cx: &mut Context<'_>, body: &mut Ready) -> Result<bool, Broken> {
+        while !self.ended {
+            // What is in memory already takes no more of it.
+            if body.body.at_hand() == 0 && body.kept.bytes() >= body.kept.room() {
+                return Ok(false);
+            }
             match body.poll_piece(cx) {
-                Poll::Pending => return Ok(()),
+                Poll::Pending => return Ok(true),
                 Poll::Ready(Some(Err(error))) => return Err(Broken::Content(error)),
                 Poll::Ready(Some(Ok(piece))) if piece.is_empty() => {}
                 Poll::Ready(Some(Ok(piece))) => {
                     body.sent(&piece);
                     if self.chunked {
-                        self.push(Bytes::from(format!("{:x}\r\n", piece.len())));
-                        self.push(piece);
-                        self.push(Bytes::from_static(b"\r\n"));
+                        self.push(Bytes::from(format!("{:x}\r\n", piece.len())), body);
+                        self.push(piece, body);
+                        self.push(Bytes::from_static(b"\r\n"), body);
                     } else {
-                        self.push(piece);
+                        self.push(piece, body);
                     }
                 }
                 Poll::Ready(None) => {
                     self.ended = true;
                     if self.chunked {
-                        self.push(Bytes::from_static(b"0\r\n\r\n"));
+                        self.push(Bytes::from_static(b"0\r\n\r\n"), body);
                     }
                 }
             }
         }
+        Ok(true)
+    }
+
+    /// Others keep all there is: looks again in a moment, but not for ever.
+    fn look_again(&mut self, cx: &mut Context<'_>) -> Result<(), Broken> {
+        if self.pace.waited() {
+            return Err(too_slow());
+        }
+        let soon = || Box::pin(sleep_until(Instant::now() + outbox::AGAIN));
+        while self.again.get_or_insert_with(soon).as_mut().poll(cx).is_ready() {
+            self.again = None;
+        }
         Ok(())
     }
 
-    fn push(&mut self, piece: Bytes) {
-        self.queued += piece.len();
-        self.all.fetch_add(piece.len(), Ordering::Relaxed);
+    fn push(&mut self, piece: Bytes, body: &mut Ready) {
+        body.kept.add(piece.len());
         self.queue.push_back(piece);
     }
 
-    /// So many bytes are not kept any more.
-    fn forget(&mut self, bytes: usize) {
-        let bytes = bytes.min(self.queued);
-        self.queued -= bytes;
-        self.all.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    fn advance(&mut self, written: usize) {
+    fn advance(&mut self, written: usize, body: &mut Ready) {
         self.untouched = false;
+        self.pace.took(written);
         let of_head = written.min(self.head.len());
         self.head = self.head.get(of_head..).unwrap_or_default();
         let mut left = written - of_head;
-        self.forget(left);
+        body.kept.forget(left);
         while let Some(piece) = self.queue.front_mut() {
             if left < piece.len() {
                 piece.advance(left);
@@ -136,43 +152,6 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-impl Drop for Outgoing<'_> {
-    fn drop(&mut self) {
-        self.forget(self.queued);
-    }
-}
-
-/// What one answer may keep while all together keep this much.
-const fn room(all: usize) -> usize {
-    if all < ALL_BYTES { QUEUE_BYTES } else { CROWDED_BYTES }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_kept_is_counted_until_it_has_left_or_is_given_up() {
-        static KEPT: AtomicUsize = AtomicUsize::new(0);
-        let kept = || KEPT.load(Ordering::Relaxed);
-        let mut outgoing = Outgoing::new(b"head", false);
-        outgoing.all = &KEPT;
-        for _ in 0..3 {
-            outgoing.push(Bytes::from_static(&[7; 1000]));
-        }
-        assert_eq!(kept(), 3000);
-        outgoing.advance(4);
-        assert_eq!(kept(), 3000, "the head is not counted");
-        outgoing.advance(1500);
-        assert_eq!((kept(), outgoing.queue.len()), (1500, 2));
-        drop(outgoing);
-        assert_eq!(kept(), 0);
-    }
-
-    #[test]
-    fn who_comes_to_a_crowd_keeps_less() {
-        assert_eq!(room(0), QUEUE_BYTES);
-        assert_eq!(room(ALL_BYTES - 1), QUEUE_BYTES);
-        assert_eq!(room(ALL_BYTES), CROWDED_BYTES);
-    }
+fn too_slow() -> Broken {
+    Broken::Connection(io::Error::new(io::ErrorKind::TimedOut, "the client takes too little"))
 }

@@ -87,6 +87,11 @@ impl Wire {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How long a client may take nothing of what is written from here on.
+    pub(crate) fn set_write_timeout(&self, timeout: Duration) {
+        self.lock().write_timeout = timeout;
+    }
+
     /// Gives the read buffer to a reader of heads.
     pub(crate) fn with_buffer<T>(&self, read: impl FnOnce(&mut BytesMut) -> T) -> T {
         read(&mut self.lock().buffer)

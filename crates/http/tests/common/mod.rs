@@ -33,7 +33,8 @@ impl Parrot {
         let text = HeaderValue::from_static("text/plain");
         match request.target.container.as_deref() {
             Some("echo") => {
-                let body = request.body.collect(1024 * 1024).await?;
+                let known = rest::Known::by_word(b"word", b"word").unwrap();
+                let body = request.body.collect(known, 1024 * 1024).await?;
                 Ok(Response::new(StatusCode::CREATED).body(text, ResponseBody::bytes(body)))
             }
             Some("refuse") => Err(ServiceError::missing_header("x-ms-blob-type")),
@@ -149,7 +150,13 @@ pub(crate) async fn start_with(change: impl FnOnce(&mut Limits)) -> Running {
     let notes = Arc::new(Notes::default());
     let (stop, shutdown) = Shutdown::channel();
     let second = Duration::from_secs(1);
-    let mut limits = Limits { head_timeout: second, body_timeout: second, write_timeout: second, ..Limits::default() };
+    let mut limits = Limits {
+        head_timeout: second,
+        body_timeout: second,
+        write_timeout: second,
+        stranger_timeout: second,
+        ..Limits::default()
+    };
     change(&mut limits);
     let host = Arc::clone(&notes);
     let listener = Listener { tcp, tls: None };

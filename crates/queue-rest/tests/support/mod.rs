@@ -5,15 +5,19 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use access::bearer::{Bearer, BearerSettings};
 use queue_rest::QueueService;
 use testkit::RestService;
 
-/// A new one, with nothing in it.
+/// A new one, with nothing in it. Tokens need no signature.
 pub(crate) async fn service() -> RestService {
-    let build = |parts: testkit::Parts| -> Arc<dyn rest::Service> {
-        Arc::new(QueueService::new(parts.store, parts.accounts, bits))
-    };
-    RestService::new(build).await.unwrap()
+    let bearer = Bearer::new(BearerSettings { unsigned: true, ..BearerSettings::default() });
+    RestService::with_tokens(bearer, build).await.unwrap()
+}
+
+/// The service on what a store holds.
+pub(crate) fn build(parts: testkit::Parts) -> Arc<dyn rest::Service> {
+    Arc::new(QueueService::new(parts.store, parts.accounts, bits))
 }
 
 /// Bits that nobody had before.

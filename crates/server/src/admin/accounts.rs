@@ -3,7 +3,7 @@
 
 use access::{AccountChangeError, AccountKey, Accounts, Origin};
 use http::{Method, StatusCode};
-use rest::{Request, Response, ServiceError};
+use rest::{Known, Request, Response, ServiceError};
 use store::Store;
 use types::{ErrorCode, names::AccountName};
 
@@ -16,6 +16,7 @@ pub(super) async fn answer(
     store: &Store,
     accounts: &Accounts,
     request: &mut Request,
+    known: Known,
 ) -> Result<Response, ServiceError> {
     let of_keys = request.target.raw_path == KEYS_PATH;
     if request.method == Method::GET && !of_keys {
@@ -27,12 +28,12 @@ pub(super) async fn answer(
     let changed = match (&request.method, of_keys) {
         (&Method::GET, true) => return keys(accounts, &name).map(done),
         (&Method::POST, false) => {
-            let keys = body(request).await?;
+            let keys = body(request, known).await?;
             accounts.add(store, &name, &keys).await
         }
         (&Method::PUT, false) => {
             let number = request.target.query.number("number", 1, 2)?.and_then(|number| usize::try_from(number).ok());
-            let keys = body(request).await?;
+            let keys = body(request, known).await?;
             match (number, keys.as_slice()) {
                 (Some(number), [key]) => accounts.rotate_key(store, &name, number, key).await,
                 _ => Err(AccountChangeError::Keys),
@@ -68,8 +69,8 @@ fn keys(accounts: &Accounts, name: &AccountName) -> Result<String, ServiceError>
 }
 
 /// Keys in Base64, one a line.
-async fn body(request: &mut Request) -> Result<Vec<AccountKey>, ServiceError> {
-    let body = zeroize::Zeroizing::new(request.body.collect(BODY_MAX_BYTES).await?.to_vec());
+async fn body(request: &mut Request, known: Known) -> Result<Vec<AccountKey>, ServiceError> {
+    let body = zeroize::Zeroizing::new(request.body.collect(known, BODY_MAX_BYTES).await?.to_vec());
     let text = std::str::from_utf8(&body).unwrap_or("?");
     let keys = text.lines().filter(|line| !line.is_empty()).map(AccountKey::parse).collect::<Result<_, _>>();
     keys.map_err(|_| ServiceError::new(ErrorCode::InvalidInput, "A key is not Base64."))

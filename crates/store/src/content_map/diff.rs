@@ -4,6 +4,7 @@ use types::ContentId;
 
 use super::{Bounds, Segment, Slice, first_row, parse_row, range_key};
 use crate::{
+    epoch,
     error::StoreError,
     read::{Direction, Read},
 };
@@ -23,8 +24,9 @@ pub struct Difference {
 const WINDOW: usize = 256;
 
 /// The ranges of `start..end` whose bytes at epoch `new` were written or cleared since epoch `old`, merged; and where to
-/// go on when there may be more. Splitting a row is no change; writing equal bytes again is one. One walk over the rows
-/// sees both epochs, so what one of them has and the other has not costs nothing extra.
+/// go on when there may be more. Splitting a row is no change; writing equal bytes again is one, and so is writing and
+/// clearing again, as far as rows still tell of it: it changed no byte. One walk over the rows sees both epochs, so what
+/// one of them has and the other has not costs nothing extra.
 ///
 /// # Errors
 /// The engine could not read, or a row is corrupt.
@@ -37,12 +39,13 @@ pub async fn diff(
 ) -> Result<(Vec<Difference>, Option<u64>), StoreError> {
     let first = first_row(rows, content, old, start).await?.min(first_row(rows, content, new, start).await?);
     let mut scan = rows.scan(range_key(content, first, end.max(first)), Direction::Ascending);
-    let mut sides = Sides { before: Side::new(old), after: Side::new(new) };
+    let mut sides = Sides { before: Side::new(old), after: Side::new(new), touched: Vec::new() };
     let mut found = Vec::new();
     let (mut place, mut examined, mut compared) = (start, 0_usize, 0);
     let mut offset = first;
     while let Some(row) = scan.next().await? {
-        let (row_offset, epoch, slice) = parse_row(row)?;
+        let cleared = epoch::deleted_length(&row.value);
+        let (row_offset, row_epoch, slice) = parse_row(row)?;
         if row_offset != offset {
             sides.next_offset();
             offset = row_offset;
@@ -59,7 +62,12 @@ pub async fn diff(
             }
         }
         examined += 1;
-        sides.see(slice.map(|slice| Segment { offset, slice }), epoch);
+        sides.see(slice.map(|slice| Segment { offset, slice }), row_epoch);
+        if let Some(length) =
+            slice.map(|slice| slice.length).or(cleared).filter(|_| old < row_epoch && row_epoch <= new)
+        {
+            sides.touched.push((offset, offset.saturating_add(length)));
+        }
     }
     sides.next_offset();
     let next = if place < end { sides.compare(&mut found, place, end, bounds.found) } else { None };
@@ -70,6 +78,8 @@ pub async fn diff(
 struct Sides {
     before: Side,
     after: Side,
+    /// Ranges that were written in between, whether or not anything of it is left; by their beginnings.
+    touched: Vec<(u64, u64)>,
 }
 
 impl Sides {
@@ -85,7 +95,7 @@ impl Sides {
 
     /// Compares what is in `start..end`. Returns where to go on when there are more differences than `limit`.
     fn compare(&mut self, found: &mut Vec<Difference>, start: u64, end: u64, limit: usize) -> Option<u64> {
-        for difference in compare(&self.before.segments, &self.after.segments, start, end) {
+        for difference in compare(&self.before.segments, &self.after.segments, &self.touched, (start, end)) {
             push_merged(found, difference);
             if found.len() > limit {
                 return found.pop().map(|difference| difference.start);
@@ -93,6 +103,7 @@ impl Sides {
         }
         self.before.pass(end);
         self.after.pass(end);
+        self.touched.retain(|(_, last)| *last > end);
         None
     }
 }
@@ -130,19 +141,25 @@ fn push_merged(found: &mut Vec<Difference>, next: Difference) {
 }
 
 /// Compares two lists of segments piece by piece between all of their borders.
-fn compare(before: &[Segment], after: &[Segment], start: u64, end: u64) -> Vec<Difference> {
+fn compare(before: &[Segment], after: &[Segment], touched: &[(u64, u64)], (start, end): (u64, u64)) -> Vec<Difference> {
     let mut borders: Vec<u64> =
         before.iter().chain(after).flat_map(|segment| [segment.offset, segment.end()]).collect();
+    borders.extend(touched.iter().flat_map(|(from, to)| [*from, *to]));
     borders.extend([start, end]);
     borders.retain(|border| (start..=end).contains(border));
     borders.sort_unstable();
     borders.dedup();
     let (mut old, mut new) = (Walk(before), Walk(after));
     let mut found = Vec::new();
+    // The touched ranges are in the order of their beginnings; how far those up to here reach.
+    let (mut touched, mut reach) = (touched.iter().peekable(), 0);
     for pair in borders.windows(2) {
         let &[from, to] = pair else { continue };
+        while let Some((_, last)) = touched.next_if(|(first, _)| *first <= from) {
+            reach = reach.max(*last);
+        }
         let (was, is) = (old.at(from, to), new.at(from, to));
-        if was != is {
+        if was != is || (is.is_none() && reach >= to) {
             push_merged(&mut found, Difference { start: from, end: to, written: is.is_some() });
         }
     }

@@ -10,8 +10,9 @@ use table::{
 };
 use types::{Timestamp, names::TableName};
 
-use crate::json::entity_address;
+use crate::json::{entity_address, missing};
 
+const APP: &str = "http://www.w3.org/2007/app";
 const ATOM: &str = "http://www.w3.org/2005/Atom";
 const DATA: &str = "http://schemas.microsoft.com/ado/2007/08/dataservices";
 const METADATA: &str = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata";
@@ -63,6 +64,21 @@ pub(crate) fn tables(base: &str, account: &str, names: &[TableName], now: Timest
         write_table(&mut xml, None, base, account, name, now);
     }
     xml.close("feed");
+    xml.finish()
+}
+
+/// What the service has, as a document.
+pub(crate) fn service(base: &str) -> Bytes {
+    let mut xml = XmlWriter::document();
+    let base_slash = format!("{base}/");
+    xml.open_with("service", &[("xml:base", &base_slash), ("xmlns", APP), ("xmlns:atom", ATOM)]);
+    xml.open("workspace");
+    xml.element("atom:title", "Default");
+    xml.open_with("collection", &[("href", "Tables")]);
+    xml.element("atom:title", "Tables");
+    xml.close("collection");
+    xml.close("workspace");
+    xml.close("service");
     xml.finish()
 }
 
@@ -156,11 +172,18 @@ fn write_entity(
     if wanted(TIMESTAMP) {
         property(xml, TIMESTAMP, ValueRef::DateTime(table::DateTime::of(entity.timestamp())));
     }
+    let mut written = 0;
     for stored in entity.properties() {
         let (name, value) = stored?;
         if wanted(name) {
             property(xml, name, value);
+            written += 1;
         }
+    }
+    for name in missing(entity, select, written)? {
+        let element = format!("d:{name}");
+        xml.open_with(&element, &[("m:null", "true")]);
+        xml.close(&element);
     }
     end_entry(xml);
     Ok(())

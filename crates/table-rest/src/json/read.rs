@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for Members {
                 if found.types.insert(name, declared).is_some() {
                     return Err(de::Error::custom("the type of a property is specified more than once"));
                 }
-            } else if name.starts_with("odata.") || name.contains('@') {
+            } else if is_annotation(&name) {
                 map.next_value::<IgnoredAny>()?;
             } else {
                 let raw = map.next_value_seed(OneValue)?;
@@ -82,6 +82,12 @@ impl<'de> Visitor<'de> for Members {
         }
         Ok(found)
     }
+}
+
+/// True for what says something about the entity or one of its properties. Any other name is a property, and is kept or
+/// refused, never lost.
+fn is_annotation(name: &str) -> bool {
+    name.starts_with("odata.") || name.contains("@odata.")
 }
 
 struct OneValue;
@@ -184,6 +190,8 @@ mod tests {
             let draft = entity(body.as_bytes()).unwrap();
             assert_eq!(draft.properties.into_iter().next().map(|(_, value)| value), expected, "{body}");
         }
+        let draft = entity(br#"{"PartitionKey":5,"RowKey":"r"}"#).unwrap();
+        assert_eq!((draft.partition, draft.wrong_key), (None, Some("PartitionKey")));
         let draft = entity(br#"{"PartitionKey":"p","RowKey":"","b":1,"a":2}"#).unwrap();
         assert_eq!((draft.partition.as_deref(), draft.row.as_deref()), (Some("p"), Some("")));
         assert_eq!(draft.properties, [("b".to_owned(), Value::Int32(1)), ("a".to_owned(), Value::Int32(2))]);
@@ -213,7 +221,7 @@ mod tests {
             r#"{"a@odata.type":"Edm.DateTime","a":"x"}"#,
             r#"{"a@odata.type":"Edm.Binary","a":"*"}"#,
             r#"{"a@odata.type":"Edm.String","a":5}"#,
-            r#"{"PartitionKey":5}"#,
+            r#"{"a@odata.type":"Edm.DateTime","a":"1600-12-31T23:59:59Z"}"#,
             r#"{"PartitionKey":"a","PartitionKey":"a"}"#,
             &many,
             &deep,

@@ -7,7 +7,7 @@ use rest::ODataMetadata;
 use store::StoreError;
 use table::{
     DateTime, EdmType, Entity, EntityKey, ValueRef,
-    properties::{PARTITION_KEY, ROW_KEY, TIMESTAMP},
+    properties::{PARTITION_KEY, ROW_KEY, SYSTEM, TIMESTAMP, is_name},
 };
 use types::names::TableName;
 
@@ -143,11 +143,17 @@ impl JsonWriter {
             DateTime::of(entity.timestamp()).write_full(&mut self.out);
             self.raw("\",");
         }
+        let mut written = 0;
         for property in entity.properties() {
             let (name, value) = property?;
             if wanted(name) {
                 self.property(context.metadata, name, value);
+                written += 1;
             }
+        }
+        for name in missing(entity, context.select, written)? {
+            self.text(name);
+            self.raw(":null,");
         }
         self.close(b'}');
         Ok(())
@@ -204,6 +210,26 @@ impl JsonWriter {
             }
         };
     }
+}
+
+/// The properties that are asked for by name and that the entity does not have, `written` being those that it has: they
+/// are answered as null.
+pub(crate) fn missing<'a>(
+    entity: &Entity,
+    select: Option<&'a [String]>,
+    written: usize,
+) -> Result<Vec<&'a str>, StoreError> {
+    let mut missing = Vec::new();
+    let select = select.unwrap_or_default();
+    if written + select.iter().filter(|name| SYSTEM.contains(&name.as_str())).count() == select.len() {
+        return Ok(missing);
+    }
+    for name in select {
+        if is_name(name) && entity.get(name)?.is_none() {
+            missing.push(name.as_str());
+        }
+    }
+    Ok(missing)
 }
 
 /// True when the form of the value does not tell its type.

@@ -223,9 +223,9 @@ impl<'a> Parser<'a> {
             return self.prefixed(word, start).map(Operand::Constant);
         }
         match word {
-            "true" => Ok(Operand::Constant(Value::Boolean(true))),
-            "false" => Ok(Operand::Constant(Value::Boolean(false))),
-            "null" => Err(self.not_supported(start, "null cannot be compared")),
+            _ if word.eq_ignore_ascii_case("true") => Ok(Operand::Constant(Value::Boolean(true))),
+            _ if word.eq_ignore_ascii_case("false") => Ok(Operand::Constant(Value::Boolean(false))),
+            "null" => Err(self.syntax(start, "null cannot be compared")),
             _ if self.rest().starts_with('(') => Err(self.not_supported(start, "there are no functions")),
             _ if self.rest().starts_with(['/', '.']) => Err(self.not_supported(start, "properties have no parts")),
             _ => Ok(Operand::Property(word)),

@@ -2,8 +2,8 @@
 //!
 //! The events of a history are taken in the order of time. A *configuration* is a state that the object may be in, together
 //! with the open calls that have taken effect in it. When a call is answered, every configuration must have let it take
-//! effect, so those that have not try the open calls, in every order, until it has. A call that leaves the state as it is takes
-//! effect as soon as it can. What is equal is kept once, so memory grows with the calls that are open at the same time and
+//! effect, so those that have not try the open calls, in every order, until it has. A call that only
+//! observes takes effect as soon as it can. What is equal is kept once, so memory grows with the calls that are open at the same time and
 //! not with the length of the history: wherever few are open the history is cut by itself.
 
 use std::{collections::HashSet, fmt::Debug, hash::Hash};
@@ -25,6 +25,10 @@ pub trait Model {
     /// The states after a call that takes effect in `state` and is answered so; none when it cannot be answered so there. A
     /// call without an answer can be answered in any way.
     fn step(&self, state: &Self::State, call: &Call<Self::Op, Self::Answer>) -> Vec<Self::State>;
+
+    /// Whether a call that is answered so changes the object in no state: a read, a refusal. Not a write that happens to change
+    /// nothing in one of them.
+    fn observes(&self, call: &Call<Self::Op, Self::Answer>) -> bool;
 }
 
 /// How far the search goes.
@@ -124,15 +128,16 @@ impl<M: Model> Search<'_, M> {
         None
     }
 
-    /// Lets every open call take effect that is explained by the state and leaves it as it is: whatever order there is, the
-    /// call can be moved to here, so that there is no need to try it later as well.
+    /// Lets every open call take effect that only observes, and is explained by the state: whatever order there is, the call can
+    /// be moved to here, so that there is no need to try it later as well.
     fn settled(&self, state: M::State, mut effective: u128) -> Configuration<M::State> {
         for (slot, open) in self.slots.iter().enumerate() {
             let bit = 1_u128 << slot;
             let Some(call) = open.and_then(|index| self.history.get(index)).filter(|_| effective & bit == 0) else {
                 continue;
             };
-            if matches!(self.model.step(&state, call).as_slice(), [same] if *same == state) {
+            if self.model.observes(call) && matches!(self.model.step(&state, call).as_slice(), [same] if *same == state)
+            {
                 effective |= bit;
             }
         }

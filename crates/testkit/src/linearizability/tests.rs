@@ -12,6 +12,7 @@ use super::{
         partition::{self, Change, IfMatch, Partition, Refusal},
     },
 };
+use crate::random::Random;
 
 const SECOND: u64 = 1_000_000;
 
@@ -377,6 +378,16 @@ fn appends_and_pages() {
             ("a range", vec![call(0, 9, write(1, 2, 7), P::Written), read(10, 20, &[0, 7, 7, 0])], None),
             ("half of a range", vec![call(0, 30, write(1, 2, 7), P::Written), read(10, 20, &[0, 7, 0, 0])], Some(1)),
             (
+                // A clear that would change nothing at first takes effect behind a write that is open with it.
+                "a clear of what is clear, behind a write",
+                vec![
+                    call(0, 30, write(1, 2, 7), P::Written),
+                    call(1, 31, write(2, 2, 0), P::Written),
+                    read(10, 20, &[0, 7, 0, 0]),
+                ],
+                None,
+            ),
+            (
                 "two that overlap, mixed",
                 vec![
                     call(0, 9, write(0, 3, 1), P::Written),
@@ -389,18 +400,6 @@ fn appends_and_pages() {
     );
 }
 
-/// Numbers that look random and are the same each time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
-
 /// A history of so many clients in which every call takes effect at an instant between its ends. `ask` makes a call from what the
 /// client saw last; `serve` does it.
 fn simulated<S: Default, O: Clone + Debug, A: Clone + Debug>(
@@ -410,7 +409,7 @@ fn simulated<S: Default, O: Clone + Debug, A: Clone + Debug>(
     ask: impl Fn(&mut Random, u64, Option<&A>) -> O,
     mut serve: impl FnMut(&mut S, &O, u64) -> A,
 ) -> History<O, A> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     // When each client's call begins, takes effect and ends; the call itself; what it saw last.
     let mut open: Vec<(u64, u64, u64, O, Option<A>)> = Vec::new();
     for client in 0..clients {

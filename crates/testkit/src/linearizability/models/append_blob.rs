@@ -92,4 +92,8 @@ impl Model for AppendBlob {
             (Op::Read, Some(_)) => vec![],
         }
     }
+
+    fn observes(&self, call: &Call<Op, Answer>) -> bool {
+        matches!(call.op, Op::Read) || call.answer() == Some(&Answer::PositionNotMet)
+    }
 }

@@ -169,6 +169,14 @@ impl Model for Blob {
         }
         next
     }
+
+    fn observes(&self, call: &Call<Op, Answer>) -> bool {
+        let refused = matches!(
+            call.answer(),
+            Some(Answer::NotFound | Answer::ConditionNotMet | Answer::LeaseNotMet | Answer::LeaseConflict)
+        );
+        refused || matches!(call.op, Op::Get { .. })
+    }
 }
 
 /// What happens where there is no blob.

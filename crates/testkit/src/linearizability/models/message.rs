@@ -151,4 +151,8 @@ impl Model for Message {
             _ => vec![],
         }
     }
+
+    fn observes(&self, call: &Call<Op, Answer>) -> bool {
+        matches!(call.op, Op::Missed) || matches!(call.answer(), Some(Answer::NotFound | Answer::Mismatch))
+    }
 }

@@ -63,4 +63,8 @@ impl Model for PageBlob {
             _ => vec![],
         }
     }
+
+    fn observes(&self, call: &Call<Op, Answer>) -> bool {
+        matches!(call.op, Op::Read { .. })
+    }
 }

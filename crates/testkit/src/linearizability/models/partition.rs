@@ -141,6 +141,10 @@ impl Model for Partition {
             _ => vec![],
         }
     }
+
+    fn observes(&self, call: &Call<Op, Answer>) -> bool {
+        !matches!(call.op, Op::Write(_)) || matches!(call.answer(), Some(Answer::Refused { .. }))
+    }
 }
 
 /// All changes or none.

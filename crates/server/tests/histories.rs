@@ -1,0 +1,147 @@
+//! Concurrent clients against the built program, and whether one order of their calls explains what they saw.
+//!
+//! `LAZULI_TEST_HISTORIES` is how many histories of each kind are recorded; a long campaign takes more.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+use testkit::{
+    Lazuli,
+    client::{Client as _, Request},
+    linearizability::{
+        Bounds, History, Model, Verdict, check,
+        models::{append_blob::AppendBlob, blob::Blob, message::Message, page_blob::PageBlob, partition::Partition},
+    },
+    workload::{self, append_blob::AppendPlan, blob::BlobPlan, page_blob, partition::PartitionPlan, queue},
+};
+
+/// Clients of one object.
+const CLIENTS: usize = 5;
+/// Calls of each.
+const CALLS: usize = 12;
+/// Objects that are worked on at the same time.
+const AT_ONCE: usize = 4;
+
+fn histories() -> u64 {
+    std::env::var("LAZULI_TEST_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(200)
+}
+
+fn server() -> (Lazuli, tempfile::TempDir) {
+    let home = tempfile::tempdir().unwrap();
+    (Lazuli::start(env!("CARGO_BIN_EXE_lazuli").as_ref(), home.path()).unwrap(), home)
+}
+
+async fn make(server: &Lazuli, service: &'static str, request: Request) {
+    let answer = server.client(service).call(&request).await.unwrap();
+    assert!((200..300).contains(&answer.status), "{request:?}: {answer:?}");
+}
+
+fn explained<M: Model>(model: &M, history: &History<M::Op, M::Answer>, seed: u64) {
+    match check(model, history, Bounds::default()) {
+        Verdict::Linearizable => {}
+        verdict => {
+            let mut calls: Vec<_> = history.iter().collect();
+            calls.sort_by_key(|call| call.called_at);
+            let lines: Vec<_> = calls.iter().map(|call| format!("{call:?}")).collect();
+            panic!("seed {seed}: {verdict:?}\nall calls:\n{}", lines.join("\n"))
+        }
+    }
+}
+
+/// Runs one workload for every seed, some at the same time.
+async fn each<F: Future<Output = ()> + Send + 'static>(run: impl Fn(u64) -> F) {
+    let mut running = tokio::task::JoinSet::new();
+    for seed in 0..histories() {
+        if running.len() == AT_ONCE {
+            running.join_next().await.unwrap().unwrap();
+        }
+        running.spawn(run(seed));
+    }
+    while let Some(ended) = running.join_next().await {
+        ended.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blobs_are_linearizable() {
+    let (server, _home) = server();
+    make(&server, "blob", Request::new("PUT", "/histories?restype=container")).await;
+    each(|seed| {
+        let clients = (0..CLIENTS).map(|_| server.client("blob")).collect();
+        async move {
+            let plan = |client| BlobPlan::new(format!("/histories/blob-{seed}"), client);
+            explained(&Blob, &workload::run(clients, plan, seed, CALLS).await.unwrap(), seed);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn append_blobs_are_linearizable() {
+    let (server, _home) = server();
+    make(&server, "blob", Request::new("PUT", "/histories?restype=container")).await;
+    for seed in 0..histories() {
+        let create = Request::new("PUT", format!("/histories/append-{seed}")).header("x-ms-blob-type", "AppendBlob");
+        make(&server, "blob", create).await;
+    }
+    each(|seed| {
+        let clients = (0..CLIENTS).map(|_| server.client("blob")).collect();
+        async move {
+            let plan = |_| AppendPlan { path: format!("/histories/append-{seed}"), blocks: 0 };
+            explained(&AppendBlob, &workload::run(clients, plan, seed, CALLS).await.unwrap(), seed);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn page_blobs_are_linearizable() {
+    let (server, _home) = server();
+    make(&server, "blob", Request::new("PUT", "/histories?restype=container")).await;
+    for seed in 0..histories() {
+        let create = Request::new("PUT", format!("/histories/page-{seed}")).header("x-ms-blob-type", "PageBlob");
+        make(&server, "blob", create.header("x-ms-blob-content-length", (page_blob::PAGES * 512).to_string())).await;
+    }
+    each(|seed| {
+        let clients = (0..CLIENTS).map(|_| server.client("blob")).collect();
+        async move {
+            let plan = |_| page_blob::PagePlan { path: format!("/histories/page-{seed}") };
+            let history = workload::run(clients, plan, seed, CALLS).await.unwrap();
+            explained(&PageBlob { pages: page_blob::PAGES }, &history, seed);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn entities_are_linearizable() {
+    let (server, _home) = server();
+    let create = Request::new("POST", "/Tables").header("Content-Type", "application/json");
+    make(&server, "table", create.body(r#"{"TableName":"histories"}"#)).await;
+    each(|seed| {
+        let clients = (0..CLIENTS).map(|_| server.client("table")).collect();
+        async move {
+            let plan = |_| PartitionPlan::new("histories", format!("p{seed}"));
+            explained(&Partition, &workload::run(clients, plan, seed, CALLS).await.unwrap(), seed);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_linearizable() {
+    let (server, _home) = server();
+    for seed in 0..histories() {
+        make(&server, "queue", Request::new("PUT", format!("/histories-{seed}"))).await;
+    }
+    each(|seed| {
+        let clients = (0..CLIENTS).map(|_| server.client("queue")).collect();
+        async move {
+            let plan = |_| queue::QueuePlan::new(format!("/histories-{seed}"));
+            let history = workload::run(clients, plan, seed, CALLS).await.unwrap();
+            for message in queue::by_message(&history) {
+                explained(&Message, &message, seed);
+            }
+        }
+    })
+    .await;
+}
