@@ -36,6 +36,7 @@ pub(crate) fn open(data_dir: &Path, durability: Durability, disk_reserve: Option
             data_dir.display()
         );
     }
+    files::keep_private();
     let usual = Options::default();
     let options = Options { durability, reserve_bytes: disk_reserve.unwrap_or(usual.reserve_bytes), ..usual };
     let engine = EmbeddedEngine::open(data_dir, options).map_err(|error| explain(error, data_dir))?;
@@ -61,6 +62,7 @@ pub(crate) fn open_existing(data_dir: &Path) -> Result<EmbeddedEngine, OpenExist
         Ok(_) => return Err(OpenExistingError::NotOne),
         Err(error) => return Err(OpenExistingError::Open(error.into())),
     }
+    files::keep_private();
     EmbeddedEngine::open(data_dir, Options::default()).map_err(OpenExistingError::Open)
 }
 

@@ -58,6 +58,11 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// What this process makes from here on is for its owner alone, also what a library makes in a data directory.
+pub(crate) fn keep_private() {
+    let _whatever_it_was = rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+}
+
 /// What stands at the place of a data directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DataDirectory {

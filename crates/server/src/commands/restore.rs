@@ -19,6 +19,7 @@ pub(crate) fn run(arguments: RestoreArgs) -> Result<()> {
         DataDirectory::Missing => bail!("{}: it does not exist", from()),
         DataDirectory::Empty | DataDirectory::Foreign(_) => bail!("{}: it is no backup", from()),
     }
+    files::keep_private();
     let mut bar = Bar::new("restoring");
     let copied =
         store_embedded::restore(&arguments.from, &data_dir, |done| bar.show(done.rows, done.bytes, done.total_bytes));

@@ -114,3 +114,29 @@ fn a_place_for_a_backup_that_must_not_be_written_is_said_to_be_so() {
     assert!(code == 1 && line.contains("permission denied") && line.contains(text(&to)), "{line}");
     mode(&shut, 0o700);
 }
+
+/// Everything below a directory that somebody else could read or enter.
+fn open_to_others(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = std::fs::metadata(&path).unwrap();
+        if metadata.permissions().mode() & 0o077 != 0 {
+            found.push(path.clone());
+        }
+        if metadata.is_dir() {
+            found.extend(open_to_others(&path));
+        }
+    }
+    found
+}
+
+#[test]
+fn everything_in_a_data_directory_is_for_its_owner_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    mode(&data, 0o755);
+    assert_eq!(Server::start(&data, &[]).terminate(), 0);
+    assert_eq!(open_to_others(&data), Vec::<PathBuf>::new());
+}

@@ -175,6 +175,16 @@ fn a_leased_blob() {
             ("a holder although it expired", and(vec![call(late, late + 10, acquire(2), B::LeaseConflict)]), Some(2)),
             ("a write without the id", and(vec![call(40, 50, with(None), B::Written(102))]), Some(2)),
             ("refused without the id", and(vec![call(40, 50, with(None), B::LeaseNotMet)]), None),
+            (
+                "a write with the id of what should not exist",
+                and(vec![call(
+                    40,
+                    50,
+                    Op::Put { value: 2, condition: Condition::IfAbsent, lease: Some(1) },
+                    B::Written(102),
+                )]),
+                None,
+            ),
             ("a write with the id", and(vec![call(40, 50, with(Some(1)), B::Written(102))]), None),
             (
                 "a write with the id after it expired",

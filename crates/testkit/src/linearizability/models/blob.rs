@@ -218,7 +218,8 @@ impl Existing {
         let unmet = match condition {
             Condition::Always => false,
             Condition::IfMatch(tag) => self.tag != Some(tag),
-            Condition::IfAbsent => true,
+            // The holder of a lease may overwrite in spite of it.
+            Condition::IfAbsent => sent.is_none() || sent != self.lease.active(),
         };
         let unleased = match self.lease.active() {
             Some(id) => sent != Some(id),
