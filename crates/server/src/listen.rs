@@ -19,7 +19,7 @@ use crate::{
 const BACKLOG: u32 = 1024;
 
 /// What the system keeps of answers that cannot be sent yet, for each connection.
-const UNSENT_BYTES: u32 = 128 * 1024;
+const UNSENT_BYTES: u32 = 512 * 1024;
 
 /// All ports of the server.
 pub(crate) struct Bound {
