@@ -131,7 +131,7 @@ struct Checks {
 impl Checks {
     fn of(sent: &Headers, ranged: bool, bytes: u64) -> Result<Option<Self>, ServiceError> {
         let asked = |name: &HeaderName| -> Result<bool, ServiceError> {
-            match headers::filled(sent, name)? {
+            match headers::text(sent, name)? {
                 None => Ok(false),
                 Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
                 Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
@@ -215,7 +215,7 @@ pub(crate) async fn delete(
     let (sent, now) = (&request.headers, service.store.now());
     let (address, snapshot) = names::written_part(caller.unit(), request)?;
     let snapshots = delete_snapshots(sent)?;
-    if let (Some(_), Some(text)) = (&snapshot, headers::filled(sent, &DELETE_SNAPSHOTS)?) {
+    if let (Some(_), Some(text)) = (&snapshot, headers::text(sent, &DELETE_SNAPSHOTS)?) {
         return Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), text));
     }
     let latch = address.latch();
@@ -243,7 +243,7 @@ pub(crate) async fn delete(
 }
 
 fn delete_snapshots(sent: &Headers) -> Result<Option<DeleteSnapshots>, ServiceError> {
-    match headers::filled(sent, &DELETE_SNAPSHOTS)? {
+    match headers::text(sent, &DELETE_SNAPSHOTS)? {
         None => Ok(None),
         Some(text) if text.eq_ignore_ascii_case("include") => Ok(Some(DeleteSnapshots::Include)),
         Some(text) if text.eq_ignore_ascii_case("only") => Ok(Some(DeleteSnapshots::Only)),

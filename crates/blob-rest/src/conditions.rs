@@ -71,7 +71,7 @@ pub(crate) fn lease_id(sent: &Headers) -> Result<Option<LeaseId>, ServiceError> 
 }
 
 pub(crate) fn guid(sent: &Headers, name: &HeaderName) -> Result<Option<LeaseId>, ServiceError> {
-    let Some(text) = headers::filled(sent, name)? else { return Ok(None) };
+    let Some(text) = headers::text(sent, name)? else { return Ok(None) };
     LeaseId::parse(text).map(Some).map_err(|_| ServiceError::invalid_header(name.as_str(), text))
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn source_if_tags(sent: &Headers) -> Result<Option<TagExpression<'_>>
 }
 
 fn tag_expression<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<TagExpression<'a>>, ServiceError> {
-    let Some(text) = headers::filled(sent, name)? else { return Ok(None) };
+    let Some(text) = headers::text(sent, name)? else { return Ok(None) };
     let parsed = TagExpression::parse(text, Dialect::Condition);
     let wrong = |error: concurrency::tag_condition::TagExpressionError| {
         ServiceError::invalid_header(name.as_str(), text).with_detail("Reason", error.to_string())

@@ -131,7 +131,7 @@ pub(crate) async fn delete(
 }
 
 pub(crate) fn public_access(request: &Request) -> Result<PublicAccess, ServiceError> {
-    match headers::filled(&request.headers, &BLOB_PUBLIC_ACCESS)? {
+    match headers::text(&request.headers, &BLOB_PUBLIC_ACCESS)? {
         None => Ok(PublicAccess::Private),
         Some("blob") => Ok(PublicAccess::Blob),
         Some("container") => Ok(PublicAccess::Container),

@@ -120,7 +120,7 @@ async fn at_once(
     mode: CopyMode,
 ) -> Result<(Copied, Option<Md5Bytes>), ServiceError> {
     let wanted = destination(service, caller, request, source, mode)?;
-    let declared = match headers::filled(&request.headers, &SOURCE_CONTENT_MD5)? {
+    let declared = match headers::text(&request.headers, &SOURCE_CONTENT_MD5)? {
         Some(text) => Some(checksum::parse_md5(&SOURCE_CONTENT_MD5, text)?),
         None => None,
     };
@@ -202,7 +202,7 @@ fn destination<'a>(
     mode: CopyMode,
 ) -> Result<CopyBlob<'a>, ServiceError> {
     let sent = &request.headers;
-    let flag = |name: &HeaderName| match headers::filled(sent, name)? {
+    let flag = |name: &HeaderName| match headers::text(sent, name)? {
         None => Ok(None),
         Some(text) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
         Some(text) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),

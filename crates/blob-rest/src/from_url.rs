@@ -62,11 +62,11 @@ async fn bring(service: &BlobService, caller: &Caller, request: &Request, limit:
 }
 
 fn declared(request: &Request) -> Result<Declared, ServiceError> {
-    let md5 = match headers::filled(&request.headers, &SOURCE_CONTENT_MD5)? {
+    let md5 = match headers::text(&request.headers, &SOURCE_CONTENT_MD5)? {
         Some(text) => Some(checksum::parse_md5(&SOURCE_CONTENT_MD5, text)?),
         None => None,
     };
-    let crc64 = match headers::filled(&request.headers, &SOURCE_CONTENT_CRC64)? {
+    let crc64 = match headers::text(&request.headers, &SOURCE_CONTENT_CRC64)? {
         Some(text) => Some(checksum::parse_crc64(&SOURCE_CONTENT_CRC64, text)?),
         None => None,
     };

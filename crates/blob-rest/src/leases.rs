@@ -85,7 +85,7 @@ fn operation(sent: &Headers, version: ServiceVersion, fresh: LeaseId) -> Result<
 
 /// Before 2012-02-12 every lease lasted a minute, and nobody said so.
 fn duration(sent: &Headers, version: ServiceVersion) -> Result<LeaseDuration, ServiceError> {
-    let seconds = match headers::filled(sent, &LEASE_DURATION)? {
+    let seconds = match headers::text(sent, &LEASE_DURATION)? {
         Some(text) => text,
         None if !version.has(Switch::LeaseDurations) => "60",
         None => return Err(ServiceError::missing_header(LEASE_DURATION.as_str())),
@@ -95,7 +95,7 @@ fn duration(sent: &Headers, version: ServiceVersion) -> Result<LeaseDuration, Se
 }
 
 fn break_period(sent: &Headers) -> Result<Option<BreakPeriod>, ServiceError> {
-    let Some(text) = headers::filled(sent, &LEASE_BREAK_PERIOD)? else { return Ok(None) };
+    let Some(text) = headers::text(sent, &LEASE_BREAK_PERIOD)? else { return Ok(None) };
     let period = text.parse().ok().and_then(|seconds| BreakPeriod::from_seconds(seconds).ok());
     period.map(Some).ok_or_else(|| ServiceError::invalid_header(LEASE_BREAK_PERIOD.as_str(), text))
 }

@@ -108,7 +108,7 @@ fn metadata(xml: &mut XmlWriter, metadata: &Metadata) {
 
 /// The address of the account, with a slash at its end.
 pub(crate) fn endpoint(caller: &Caller, request: &Request) -> String {
-    let host = headers::filled(&request.headers, &header::HOST).ok().flatten().unwrap_or_default();
+    let host = headers::text(&request.headers, &header::HOST).ok().flatten().unwrap_or_default();
     let scheme = if request.secure { "https" } else { "http" };
     if request.target.path_style {
         format!("{scheme}://{host}/{}/", caller.account.name.as_str())

@@ -14,7 +14,7 @@ use crate::header_names::{
 /// How a blob that is being put will be served. The `x-ms-blob-` headers win over the standard ones.
 pub(crate) fn http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceError> {
     let ours = blob_http_headers(sent)?;
-    let standard = |name: &HeaderName| filled(sent, name);
+    let standard = |name: &HeaderName| optional(sent, name);
     Ok(HttpHeaders {
         content_type: ours.content_type.or(standard(&header::CONTENT_TYPE)?),
         content_encoding: ours.content_encoding.or(standard(&header::CONTENT_ENCODING)?),
@@ -26,7 +26,7 @@ pub(crate) fn http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceError> 
 
 /// The same without the standard headers, which say how the request itself is sent.
 pub(crate) fn blob_http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceError> {
-    let text = |name: &HeaderName| filled(sent, name);
+    let text = |name: &HeaderName| optional(sent, name);
     Ok(HttpHeaders {
         content_type: text(&BLOB_CONTENT_TYPE)?,
         content_encoding: text(&BLOB_CONTENT_ENCODING)?,
@@ -37,13 +37,13 @@ pub(crate) fn blob_http_headers(sent: &Headers) -> Result<HttpHeaders, ServiceEr
     })
 }
 
-fn filled(sent: &Headers, name: &HeaderName) -> Result<Option<String>, ServiceError> {
-    Ok(headers::filled(sent, name)?.map(str::to_owned))
+fn optional(sent: &Headers, name: &HeaderName) -> Result<Option<String>, ServiceError> {
+    Ok(headers::text(sent, name)?.map(str::to_owned))
 }
 
 /// Any Base64: it is the client's word, and only where the blob is the body it is compared.
 fn content_md5(sent: &Headers) -> Result<Option<ContentMd5>, ServiceError> {
-    let Some(text) = headers::filled(sent, &BLOB_CONTENT_MD5)? else { return Ok(None) };
+    let Some(text) = headers::text(sent, &BLOB_CONTENT_MD5)? else { return Ok(None) };
     match BASE64_STANDARD.decode(text) {
         Ok(bytes) => Ok(Some(ContentMd5::from(bytes))),
         Err(_) => checksum::parse_md5(&BLOB_CONTENT_MD5, text).map(|md5| Some(md5.into())),

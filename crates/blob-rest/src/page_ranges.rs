@@ -99,7 +99,7 @@ fn previous(request: &Request) -> Result<Option<Timestamp>, ServiceError> {
     if let Some(text) = request.target.query.get("prevsnapshot") {
         return names::snapshot_time("prevsnapshot", text).map(Some);
     }
-    let Some(url) = headers::filled(&request.headers, &PREVIOUS_SNAPSHOT_URL)? else { return Ok(None) };
+    let Some(url) = headers::text(&request.headers, &PREVIOUS_SNAPSHOT_URL)? else { return Ok(None) };
     let wrong = || ServiceError::invalid_header(PREVIOUS_SNAPSHOT_URL.as_str(), "REDACTED");
     let target = same_style(url, &request.target).ok_or_else(wrong)?;
     let same = target.account == request.target.account && target.segments() == request.target.segments();

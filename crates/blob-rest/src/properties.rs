@@ -43,7 +43,7 @@ pub(crate) async fn set(service: &BlobService, caller: &Caller, request: &Reques
 /// A number is sent with `max` and `update`, and only with them.
 fn sequence_number_action(sent: &Headers) -> Result<Option<SequenceNumberAction>, ServiceError> {
     let number = conditions::sequence_number(sent, &BLOB_SEQUENCE_NUMBER)?;
-    let Some(action) = headers::filled(sent, &SEQUENCE_NUMBER_ACTION)? else {
+    let Some(action) = headers::text(sent, &SEQUENCE_NUMBER_ACTION)? else {
         return match number {
             None => Ok(None),
             Some(_) => Err(ServiceError::missing_header(SEQUENCE_NUMBER_ACTION.as_str())),
@@ -119,7 +119,7 @@ pub(crate) async fn set_expiry(
 
 /// The expiry that a new blob is put with.
 pub(crate) fn expiry_of_new(sent: &Headers, now: Timestamp) -> Result<Option<Expiry>, ServiceError> {
-    let sends = headers::filled(sent, &EXPIRY_OPTION)?.is_some() || headers::filled(sent, &EXPIRY_TIME)?.is_some();
+    let sends = headers::text(sent, &EXPIRY_OPTION)?.is_some() || headers::text(sent, &EXPIRY_TIME)?.is_some();
     sends.then(|| expiry(sent, now)).transpose()
 }
 
@@ -141,7 +141,7 @@ fn expiry(sent: &Headers, now: Timestamp) -> Result<Expiry, ServiceError> {
             let time = dates::parse_http(text, now);
             time.map(Expiry::Absolute).ok_or_else(|| ServiceError::invalid_header(EXPIRY_TIME.as_str(), text))
         }
-        "neverexpire" => match headers::filled(sent, &EXPIRY_TIME)? {
+        "neverexpire" => match headers::text(sent, &EXPIRY_TIME)? {
             None => Ok(Expiry::Never),
             Some(text) => Err(ServiceError::invalid_header(EXPIRY_TIME.as_str(), text)),
         },

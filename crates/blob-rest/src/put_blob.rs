@@ -49,7 +49,7 @@ pub(crate) fn new_blob(sent: &Headers, now: Timestamp) -> Result<NewBlob, Servic
 }
 
 pub(crate) fn asked_tier(sent: &Headers) -> Result<Option<AccessTier>, ServiceError> {
-    headers::filled(sent, &ACCESS_TIER)?.map(tier::parse).transpose()
+    headers::text(sent, &ACCESS_TIER)?.map(tier::parse).transpose()
 }
 
 async fn block(service: &BlobService, caller: &Caller, mut request: Request) -> Result<Response, ServiceError> {

@@ -75,7 +75,7 @@ impl<'a> Named<'a> {
             }
             Some(host) => {
                 let secure = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
-                let own = headers::filled(&request.headers, &header::HOST)?.unwrap_or_default();
+                let own = headers::text(&request.headers, &header::HOST)?.unwrap_or_default();
                 let has = |account: &str| service.accounts.get(account).is_some();
                 if service.copies.here.is(Address::new(host, secure), Address::new(own, request.secure), has) {
                     let target = Target::at(raw, host, "blob", &service.copies.here.domains);
@@ -146,7 +146,7 @@ impl<'a> Named<'a> {
             (COPY_SOURCE_AUTHORIZATION, header::AUTHORIZATION),
         ];
         for (ours, theirs) in translated {
-            if let Some(value) = headers::filled(&request.headers, &ours)? {
+            if let Some(value) = headers::text(&request.headers, &ours)? {
                 sent.push((theirs, value.to_owned()));
             }
         }
@@ -233,7 +233,7 @@ impl<'a> Named<'a> {
 
 /// Whether `x-ms-copy-source-tag-option` asks for the tags of the source.
 pub(crate) fn copies_tags(sent: &Headers) -> Result<bool, ServiceError> {
-    match headers::filled(sent, &COPY_SOURCE_TAG_OPTION)? {
+    match headers::text(sent, &COPY_SOURCE_TAG_OPTION)? {
         None => Ok(false),
         Some(text) if text.eq_ignore_ascii_case("COPY") => Ok(true),
         Some(text) if text.eq_ignore_ascii_case("REPLACE") => Ok(false),
@@ -243,7 +243,7 @@ pub(crate) fn copies_tags(sent: &Headers) -> Result<bool, ServiceError> {
 
 /// `x-ms-source-range`, end excluded; `None` for the whole source.
 pub(crate) fn range(request: &Request) -> Result<Option<(u64, u64)>, ServiceError> {
-    let Some(text) = headers::filled(&request.headers, &SOURCE_RANGE)? else { return Ok(None) };
+    let Some(text) = headers::text(&request.headers, &SOURCE_RANGE)? else { return Ok(None) };
     let range = text.strip_prefix("bytes=").and_then(|range| range.split_once('-')).and_then(|(first, last)| {
         let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
         (first <= last && last < u64::MAX).then_some((first, last + 1))

@@ -95,7 +95,7 @@ fn parse(root: &Element) -> Result<Tags, ServiceError> {
 
 /// `x-ms-tags`: written as the parameters of a query are, where a space can be a plus.
 pub(crate) fn from_header(sent: &Headers) -> Result<Tags, ServiceError> {
-    let Some(text) = headers::filled(sent, &TAGS)? else { return Ok(Tags::new()) };
+    let Some(text) = headers::text(sent, &TAGS)? else { return Ok(Tags::new()) };
     let pairs = Query::parse(&text.replace('+', "%20"));
     let pairs = pairs.map_err(|_| ServiceError::invalid_header(TAGS.as_str(), text))?;
     Ok(pairs.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect())

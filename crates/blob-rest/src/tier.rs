@@ -56,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Result<AccessTier, ServiceError> {
 }
 
 pub(crate) fn priority(sent: &Headers) -> Result<Option<RehydratePriority>, ServiceError> {
-    match headers::filled(sent, &REHYDRATE_PRIORITY)? {
+    match headers::text(sent, &REHYDRATE_PRIORITY)? {
         None => Ok(None),
         Some(text) if text.eq_ignore_ascii_case("standard") => Ok(Some(RehydratePriority::Standard)),
         Some(text) if text.eq_ignore_ascii_case("high") => Ok(Some(RehydratePriority::High)),

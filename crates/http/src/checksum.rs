@@ -26,11 +26,11 @@ impl Declared {
     /// # Errors
     /// One is not the Base64 of its length, or both are there.
     pub fn from_headers(headers: &Headers) -> Result<Self, ServiceError> {
-        let md5 = match headers::filled(headers, &headers::CONTENT_MD5)? {
+        let md5 = match headers::text(headers, &headers::CONTENT_MD5)? {
             Some(text) => Some(parse_md5(&headers::CONTENT_MD5, text)?),
             None => None,
         };
-        let crc64 = match headers::filled(headers, &headers::X_MS_CONTENT_CRC64)? {
+        let crc64 = match headers::text(headers, &headers::X_MS_CONTENT_CRC64)? {
             Some(text) => Some(parse_crc64(&headers::X_MS_CONTENT_CRC64, text)?),
             None => None,
         };

@@ -24,13 +24,13 @@ impl ByteRange {
     /// is a negative end, by which some clients ask for all of what may be empty; an empty header is none.
     pub fn from_headers(headers: &Headers) -> Result<Option<Self>, ServiceError> {
         let read = |name: &HeaderName| -> Result<Option<Self>, ServiceError> {
-            let Some(text) = headers::filled(headers, name)? else { return Ok(None) };
+            let Some(text) = headers::text(headers, name)? else { return Ok(None) };
             if (*name == header::RANGE && !text.starts_with("bytes")) || has_negative_end(text) {
                 return Ok(None);
             }
             Self::parse(text).map(Some).ok_or_else(|| ServiceError::invalid_header(name.as_str(), text))
         };
-        let ours = headers::filled(headers, &headers::X_MS_RANGE)?.is_some();
+        let ours = headers::text(headers, &headers::X_MS_RANGE)?.is_some();
         if ours { read(&headers::X_MS_RANGE) } else { read(&header::RANGE) }
     }
 
