@@ -18,8 +18,8 @@ use crate::limits::Limits;
 
 /// What one answer keeps ready.
 const QUEUE_BYTES: usize = 1024 * 1024;
-/// Kept by all answers together before each gets less.
-const ALL_BYTES: usize = 64 * 1024 * 1024;
+/// Kept by all answers together before each gets less: some more than 64 clients take, so that so many do not go to and fro.
+const ALL_BYTES: usize = 96 * 1024 * 1024;
 /// What each gets then, and a stranger always.
 const CROWDED_BYTES: usize = 128 * 1024;
 /// Kept by all answers to strangers together.
