@@ -12,6 +12,7 @@ use crate::{
     account::{Account, AccountKey},
     acl::{self, Holder, StoredAccessPolicy},
     anonymous,
+    asked::Asked,
     bearer::Identity,
     need::Need,
     sas::{EntityRange, Overrides, Sas},
@@ -144,11 +145,17 @@ impl Grant {
         self.signature().and_then(|sas| sas.encryption_scope.as_deref())
     }
 
-    fn signature(&self) -> Option<&Sas> {
+    pub(crate) fn signature(&self) -> Option<&Sas> {
         match &self.credential {
             Credential::Sas(sas) => Some(sas),
             Credential::SharedKey(_) | Credential::Bearer(_) | Credential::Anonymous => None,
         }
+    }
+
+    /// Asks for an operation with this credential.
+    #[must_use]
+    pub fn ask<Op: Operation>(&self, operation: Op) -> Asked<Op> {
+        Asked::new(self.clone(), operation)
     }
 
     /// The proof for one operation.
@@ -161,7 +168,7 @@ impl Grant {
     }
 
     /// Whether the operation is allowed by what the rows say now, and if so, whether it may replace what exists.
-    async fn decide(&self, rows: &impl Read, need: &Need<'_>) -> Result<bool, Denied> {
+    pub(crate) async fn decide(&self, rows: &impl Read, need: &Need<'_>) -> Result<bool, Denied> {
         if need.account != self.account.unit {
             return Err(Denied::NotAuthorized);
         }

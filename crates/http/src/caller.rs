@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use access::{
-    Account, Accounts, Authorized, Denied, Grant, Operation,
+    Account, Accounts, Asked, Authorized, Denied, Grant, Operation,
     bearer::{self, Identity, TokenRefusal},
     need::Service,
     sas::{self, Fields, Overrides, SasRefusal, SignedTarget},
@@ -18,7 +18,9 @@ use store::Read;
 use types::{ErrorCode, ServiceVersion, Timestamp, UnitId};
 
 use crate::{
-    Known, Request, ServiceError, Target, dates, headers,
+    Known, Request, ServiceError, Target, dates,
+    error::Lacks,
+    headers,
     version::{self, CredentialKind},
 };
 
@@ -62,6 +64,26 @@ impl Caller {
     #[must_use]
     pub fn unit(&self) -> UnitId {
         self.account.unit
+    }
+
+    /// Asks for an operation in the name of the caller. The service that does it decides whether it may be done, and how a
+    /// refusal is answered, [`Self::explain`] says.
+    #[must_use]
+    pub fn ask<Op: Operation>(&self, operation: Op) -> Asked<Op> {
+        self.grant.ask(operation)
+    }
+
+    /// An answer as this caller gets it: only here it is known whether a refusal may say that something exists, and what a
+    /// client without a credential should show.
+    #[must_use]
+    pub fn explain(&self, error: ServiceError) -> ServiceError {
+        match error.lacks {
+            Some(Lacks::PublicAccess) if self.challenge.hides => {
+                ServiceError::new(ErrorCode::ResourceNotFound, "The specified resource does not exist.")
+            }
+            Some(_) => no_credential(&self.challenge.value),
+            None => error,
+        }
     }
 
     /// The proof that the caller may do this.
@@ -167,7 +189,8 @@ pub fn denied_answer(denied: &Denied) -> ServiceError {
         Denied::AlsoInPolicy(name) => {
             ServiceError::invalid_query(name, "", "it stands in the signature and in its stored access policy")
         }
-        Denied::NoCredential | Denied::NotPublic => no_credential(&HeaderValue::from_static(SHARED_KEY)),
+        Denied::NoCredential => no_credential(&HeaderValue::from_static(SHARED_KEY)).lacking(Lacks::Credential),
+        Denied::NotPublic => no_credential(&HeaderValue::from_static(SHARED_KEY)).lacking(Lacks::PublicAccess),
         Denied::PublicAccessNotPermitted => ServiceError::new(
             ErrorCode::PublicAccessNotPermitted,
             "Public access is not permitted on this storage account.",

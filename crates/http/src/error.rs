@@ -24,6 +24,17 @@ pub struct ServiceError {
     /// True for an answer of no version: it has neither `x-ms-version` nor, since no version says that there is one,
     /// `x-ms-error-code`.
     pub of_no_version: bool,
+    /// What was not shown, when that is why: who asked decides how it is said.
+    pub(crate) lacks: Option<Lacks>,
+}
+
+/// What somebody without a credential does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lacks {
+    /// It takes a credential.
+    Credential,
+    /// It takes one because the container is not public.
+    PublicAccess,
 }
 
 impl ServiceError {
@@ -31,7 +42,20 @@ impl ServiceError {
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, code, message: message.into(), details: Vec::new(), headers: Vec::new(), of_no_version: false }
+        Self {
+            status,
+            code,
+            message: message.into(),
+            details: Vec::new(),
+            headers: Vec::new(),
+            of_no_version: false,
+            lacks: None,
+        }
+    }
+
+    pub(crate) const fn lacking(mut self, lacks: Lacks) -> Self {
+        self.lacks = Some(lacks);
+        self
     }
 
     /// The same with another status.

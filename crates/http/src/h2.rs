@@ -16,13 +16,14 @@ use h2::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     sync::OwnedSemaphorePermit,
     task::JoinSet,
     time::{Instant, sleep_until, timeout},
 };
 
 use crate::{
-    Body, Headers, Io, ResponseBody, Shutdown,
+    Body, Headers, ResponseBody, Shutdown,
     answer::{Front, Incoming, Origin, Ready, answer},
     dates, limits,
     limits::Limits,
@@ -48,7 +49,7 @@ pub(crate) async fn serve(
     origin: Origin,
     limits: Limits,
     mut shutdown: Shutdown,
-    io: impl Io + 'static,
+    io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), h2::Error> {
     let mut builder = Builder::new();
     builder

@@ -33,9 +33,28 @@ const OVERLOADED: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code
     too many connections. Please retry your request.</Message></Error>";
 
 /// A byte stream, plain or encrypted.
-pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {
+    /// The client has shown a credential and takes a large answer: the system may keep as much of it as it thinks right,
+    /// which saves waking up for each part. For strangers it keeps little.
+    fn keep_more(&self) {}
+}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+impl<T: Io + ?Sized> Io for Box<T> {
+    fn keep_more(&self) {
+        (**self).keep_more();
+    }
+}
+
+#[cfg(test)]
+impl Io for tokio::io::DuplexStream {}
+
+impl Io for TcpStream {
+    fn keep_more(&self) {
+        // Without the option it is only slower.
+        #[cfg(target_os = "linux")]
+        let _unchanged = socket2::SockRef::from(self).set_tcp_notsent_lowat(u32::MAX);
+    }
+}
 
 /// What makes a plain connection a secure one.
 pub trait Handshake: Send + Sync + 'static {

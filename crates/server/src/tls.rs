@@ -1,19 +1,24 @@
 //! TLS on the service ports: rustls with the certificate and key that were configured, read again when asked to.
 
 use std::{
-    io,
+    io::{self, IoSlice},
     path::{Path, PathBuf},
+    pin::Pin,
     sync::{Arc, PoisonError, RwLock},
+    task::{Context, Poll},
 };
 
 use anyhow::{Context as _, Result};
-use rest::{BoxFuture, Handshake, Secured};
+use rest::{BoxFuture, Handshake, Io, Secured};
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
-use tokio::net::TcpStream;
-use tokio_rustls::TlsAcceptor;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::files;
 
@@ -34,8 +39,49 @@ impl Handshake for Tls {
             let mut stream = TlsAcceptor::from(config).accept(stream).await?;
             stream.get_mut().1.set_buffer_limit(Some(BUFFER_BYTES));
             let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-            Ok(Secured { io: Box::new(stream), http2 })
+            Ok(Secured { io: Box::new(Encrypted(stream)), http2 })
         })
+    }
+}
+
+/// A connection after its handshake.
+struct Encrypted(TlsStream<TcpStream>);
+
+impl Io for Encrypted {
+    fn keep_more(&self) {
+        self.0.get_ref().0.keep_more();
+    }
+}
+
+impl AsyncRead for Encrypted {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Encrypted {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }
 

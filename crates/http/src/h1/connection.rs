@@ -29,6 +29,8 @@ use crate::{
     limits::{HEAD_MAX_BYTES, Limits, SHORT_HEAD_BYTES},
 };
 
+/// An answer this long does not leave at once.
+const LARGE_BYTES: u64 = 256 * 1024;
 /// How long what still comes is thrown away after an answer that was the last.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -41,6 +43,8 @@ pub(crate) struct Connection {
     wire: Arc<Wire>,
     out: Vec<u8>,
     date: DateLine,
+    /// The system was told to keep more of what is sent.
+    keeps_more: bool,
 }
 
 /// What follows an answer.
@@ -62,7 +66,8 @@ impl Connection {
         buffer: BytesMut,
     ) -> Self {
         let wire = Arc::new(Wire::new(io, buffer, limits.body_timeout, limits.write_timeout));
-        Self { front, origin, limits, shutdown, wire, out: Vec::with_capacity(1024), date: DateLine::default() }
+        let (out, date) = (Vec::with_capacity(1024), DateLine::default());
+        Self { front, origin, limits, shutdown, wire, out, date, keeps_more: false }
     }
 
     /// Serves requests until one side has had enough.
@@ -201,6 +206,10 @@ impl Connection {
         }
         let known = ready.kept.known;
         self.wire.set_write_timeout(self.limits.patience(known));
+        if known && !self.keeps_more && ready.body.remaining().is_none_or(|bytes| bytes > LARGE_BYTES) {
+            self.keeps_more = true;
+            self.wire.keep_more();
+        }
         let mut outgoing = Outgoing::new(&self.out, framing == write::Framing::Chunked, &self.limits, known);
         let sent = poll_fn(|cx| outgoing.poll(cx, &self.wire, &mut ready)).await;
         let untouched = outgoing.is_untouched();

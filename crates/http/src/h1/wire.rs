@@ -92,6 +92,11 @@ impl Wire {
         self.lock().write_timeout = timeout;
     }
 
+    /// See [`Io::keep_more`].
+    pub(crate) fn keep_more(&self) {
+        self.lock().io.keep_more();
+    }
+
     /// Gives the read buffer to a reader of heads.
     pub(crate) fn with_buffer<T>(&self, read: impl FnOnce(&mut BytesMut) -> T) -> T {
         read(&mut self.lock().buffer)
