@@ -114,6 +114,13 @@ impl BodyMd5 {
     }
 }
 
+/// Forgets what was learned about company, for runs that are to be repeated. Not while there is any.
+pub fn forget_company() {
+    HOPE.store(0, Ordering::Relaxed);
+    UNLOOKED.store(0, Ordering::Relaxed);
+    lock(&WAITING).clear();
+}
+
 fn expects_company() -> bool {
     PRESENT.load(Ordering::Relaxed) >= SURE_OF_COMPANY
         || HOPE.load(Ordering::Relaxed) > 0
