@@ -1,7 +1,5 @@
 //! What the REST protocols share: targets, headers, ranges, dates, bodies, checksums, XML, errors, connections.
 //!
-//! The package is `lazuli-http`; the library is called `rest`, because `http` is the well-known crate of types.
-//!
 //! **Invariants.** Nothing here knows a service, a rule or a row; of the store it knows only how its failures are
 //! answered, of `access` only what a credential is made of. A body never sits in memory as a whole. Everything a client can make larger has a limit in [`limits`].
 //! Time and fresh ids come from the [`Host`], never from the machine.
