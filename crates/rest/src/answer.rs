@@ -12,6 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
+use net::{Caught, Kept, Seat, Sending, Slot};
 use tokio::time::Instant;
 use types::{ErrorCode, ServiceVersion, Switch, Timestamp};
 
@@ -21,12 +22,9 @@ use crate::{
     body::BodyError,
     headers,
     limits::{self, Limits},
-    outbox::Kept,
-    panics::Caught,
     request,
     response::Kind,
-    seats::{Seat, Sending},
-    slot::Slot,
+    service::Redacted,
     target::RawTarget,
 };
 
@@ -73,7 +71,7 @@ pub(crate) async fn answer(
     let common = Common::of(front.host.request_id(), received_at, &headers);
     let claims = headers.contains_key(header::AUTHORIZATION) || has_signature(&target);
     let watch = Watch::begin(front, common.request_id, &method, target, body.declared_length());
-    let slot = Slot::take(&front.load, &origin.seat, &front.commons, front.limits.requests, claims).await;
+    let slot = Slot::take(&front.load, &origin.seat, &front.commons.net, front.limits.net.requests, claims).await;
     let bare = method == Method::HEAD;
     let whole = Whole { origin, request_id: common.request_id, received_at };
     let parsed = match &slot {
@@ -208,7 +206,7 @@ impl Whole<'_> {
         if body.declared_length().is_some_and(|length| length > limits::BODY_MAX_BYTES) {
             return Err(BodyError::TooLong { limit: limits::BODY_MAX_BYTES }.into());
         }
-        body.set_documents(Arc::clone(&front.commons.documents));
+        body.set_documents(Arc::clone(&front.commons.net.documents));
         let Self { origin, request_id, received_at } = self;
         let (peer, secure) = (origin.peer, origin.secure);
         let default_version = None;
@@ -285,7 +283,7 @@ fn ready(
     seat: &Arc<Seat>,
     known: bool,
 ) -> Ready {
-    let mut kept = Kept::new(Arc::clone(&watch.front.commons.outbox), known);
+    let mut kept = Kept::new(Arc::clone(&watch.front.commons.net.outbox), known);
     let at_hand = outcome.response.body.at_hand();
     if at_hand > 0 && kept.room() == 0 {
         outcome = Outcome::new(outcome.operation, Err(ServiceError::overloaded()));
@@ -417,18 +415,19 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let record = Record::new(
-            self.front.service.name(),
-            self.operation,
-            &self.method,
-            &self.raw_target,
-            self.status,
-            self.error_code,
-            self.request_id,
-            self.begun.elapsed(),
-            (self.bytes_in, self.bytes_out),
-            self.complete,
-        );
-        self.front.host.observe(&record);
+        self.front.host.observe(&Record {
+            service: self.front.service.name(),
+            operation: self.operation,
+            verb: self.method.as_str(),
+            target: &Redacted(&self.raw_target),
+            status: self.status.as_u16().into(),
+            server_failed: self.status.is_server_error(),
+            error_code: self.error_code.map(ErrorCode::as_str),
+            request_id: self.request_id,
+            duration: self.begun.elapsed(),
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            complete: self.complete,
+        });
     }
 }

@@ -6,10 +6,10 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use net::{Documents, Room};
 
 use crate::{
     Known,
-    documents::{self, Documents, Room},
     h1::WireBody,
     limits,
     structured::{Decoder, Malformed, Step},
@@ -178,7 +178,7 @@ impl Body {
             return Err(BodyError::TooLong { limit: bound });
         }
         let declared = declared.and_then(|declared| usize::try_from(declared).ok());
-        let expected = declared.unwrap_or(documents::SMALL_BYTES).min(limit);
+        let expected = declared.unwrap_or(net::SMALL_DOCUMENT_BYTES).min(limit);
         self.reserve(known, expected).await?;
         let time = document_time(declared.unwrap_or(limit));
         let gathered = tokio::time::timeout(time, self.gather(known, limit, expected)).await;
@@ -213,7 +213,7 @@ impl Body {
     async fn reserve(&mut self, known: Known, bytes: usize) -> Result<(), BodyError> {
         let Some(documents) = &self.documents else { return Ok(()) };
         self.room = None;
-        self.room = documents.reserve(known, bytes).await;
+        self.room = documents.reserve(known.account(), bytes).await;
         if self.room.is_some() { Ok(()) } else { Err(BodyError::NoRoom(bytes)) }
     }
 
@@ -239,7 +239,7 @@ impl Body {
 
 /// How long a document may take to arrive, all in all: it holds its room meanwhile.
 fn document_time(bytes: usize) -> Duration {
-    let seconds = u64::try_from(bytes / documents::SMALL_BYTES).unwrap_or(u64::MAX);
+    let seconds = u64::try_from(bytes / net::SMALL_DOCUMENT_BYTES).unwrap_or(u64::MAX);
     limits::DOCUMENT_TIME.saturating_add(Duration::from_secs(seconds))
 }
 

@@ -231,7 +231,7 @@ pub fn authenticate(accounts: &Accounts, service: Service, request: &Request) ->
             None => (access::anonymous(accounts, &account, now), None),
         },
     };
-    if !grant.is_anonymous() && !request.slot.verified(Known::by_credential(account.unit)) {
+    if !grant.is_anonymous() && !request.slot.verified(account.unit.number()) {
         return Err(ServiceError::overloaded());
     }
     let version = version_of(request, version.flatten(), grant.is_anonymous())?;

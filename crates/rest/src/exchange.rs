@@ -5,13 +5,13 @@ use std::{net::SocketAddr, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Method, StatusCode, header};
+use net::Seat;
 
 use crate::{
     Body, Headers, Host, Service,
     answer::{self, Front, Incoming, Origin},
     dates,
     limits::Limits,
-    seats::Seat,
 };
 
 /// A service with its surroundings.

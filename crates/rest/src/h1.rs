@@ -2,7 +2,7 @@
 //! of the buffer, and head and body of an answer leave in one write.
 //!
 //! `head`, `framing` and `chunked` are plain functions over bytes; `wire` is the connection as the handler's body and
-//! the loop share it; `connection` is the loop; `timer` its one timer; `write` how an answer looks, `outgoing`
+//! the loop share it; `connection` is the loop; `write` how an answer looks, `outgoing`
 //! how it leaves.
 
 pub mod chunked;
@@ -10,7 +10,6 @@ pub(crate) mod connection;
 pub mod framing;
 pub mod head;
 mod outgoing;
-mod timer;
 mod wire;
 mod write;
 

@@ -15,6 +15,7 @@ use h2::{
     server::{Builder, SendResponse},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use net::{Pace, Stalling};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::OwnedSemaphorePermit,
@@ -27,8 +28,6 @@ use crate::{
     answer::{Front, Incoming, Origin, Ready, answer},
     dates, limits,
     limits::Limits,
-    outbox::{self, Pace},
-    stall::Stalling,
 };
 
 /// What a client of HTTP/2 sends first.
@@ -38,7 +37,7 @@ const WINDOWS: (u32, u32) = (65_535, 1024 * 1024);
 /// What is taken from one answer before it has left.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 /// How long a client has to go, when it was told to.
-const FAREWELL: Duration = Duration::from_secs(5);
+const GOAWAY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves a connection until one side has had enough.
 ///
@@ -47,10 +46,10 @@ const FAREWELL: Duration = Duration::from_secs(5);
 pub(crate) async fn serve(
     front: Arc<Front>,
     origin: Origin,
-    limits: Limits,
     mut shutdown: Shutdown,
     io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), h2::Error> {
+    let limits = front.limits;
     let mut builder = Builder::new();
     builder
         .max_concurrent_streams(limits::STREAMS_MAX)
@@ -58,8 +57,8 @@ pub(crate) async fn serve(
         .initial_window_size(WINDOWS.0)
         .initial_connection_window_size(WINDOWS.0)
         .max_send_buffer_size(SEND_BUFFER_BYTES);
-    let handshake = builder.handshake(Stalling::new(io, limits.write_timeout));
-    let Ok(connection) = timeout(limits.handshake_timeout, handshake).await else { return Ok(()) };
+    let handshake = builder.handshake(Stalling::new(io, limits.net.write_timeout));
+    let Ok(connection) = timeout(limits.net.handshake_timeout, handshake).await else { return Ok(()) };
     let mut connection = connection?;
     let mut streams = JoinSet::new();
     let (mut wide, mut leaving) = (false, false);
@@ -99,7 +98,7 @@ pub(crate) async fn serve(
                     return Ok(());
                 }
                 leaving = true;
-                idle = Instant::now() + FAREWELL;
+                idle = Instant::now() + GOAWAY_TIMEOUT;
                 connection.graceful_shutdown();
             }
         }
@@ -150,12 +149,12 @@ fn length(headers: &HeaderMap) -> Option<u64> {
 
 /// Sends the body of an answer, as fast as the client takes it.
 async fn send(mut stream: SendStream<Bytes>, mut ready: Ready, limits: &Limits) {
-    let patience = limits.patience(ready.kept.known);
-    let mut pace = Pace::new(limits, ready.kept.known);
+    let write_timeout = limits.net.write_timeout(ready.kept.known);
+    let mut pace = Pace::new(&limits.net, ready.kept.known);
     let mut buffer = buffer_of(&ready);
     loop {
         // Who has no window for it gets nothing produced.
-        let Some(room) = window(&mut stream, 1, patience, &mut pace).await else { break };
+        let Some(room) = window(&mut stream, 1, write_timeout, &mut pace).await else { break };
         if room == 0 {
             return;
         }
@@ -163,7 +162,7 @@ async fn send(mut stream: SendStream<Bytes>, mut ready: Ready, limits: &Limits) 
             if pace.waited() {
                 return give_up(&mut stream, &ready);
             }
-            sleep_until(Instant::now() + outbox::AGAIN).await;
+            sleep_until(Instant::now() + net::RETRY_AFTER).await;
         }
         ready.kept.add(std::mem::take(&mut buffer));
         let piece = poll_fn(|cx| match ready.poll_piece(cx) {
@@ -185,7 +184,7 @@ async fn send(mut stream: SendStream<Bytes>, mut ready: Ready, limits: &Limits) 
         ready.kept.add(piece.len());
         let last = ready.body.remaining() == Some(0);
         while !piece.is_empty() {
-            let Some(room) = window(&mut stream, piece.len(), patience, &mut pace).await else {
+            let Some(room) = window(&mut stream, piece.len(), write_timeout, &mut pace).await else {
                 return give_up(&mut stream, &ready);
             };
             let part = piece.split_to(room.min(piece.len()));
@@ -211,11 +210,16 @@ fn buffer_of(ready: &Ready) -> usize {
 }
 
 /// How many bytes the client has a window for, at least one; zero when it is gone. `None` when it is too slow.
-async fn window(stream: &mut SendStream<Bytes>, wanted: usize, patience: Duration, pace: &mut Pace) -> Option<usize> {
+async fn window(
+    stream: &mut SendStream<Bytes>,
+    wanted: usize,
+    write_timeout: Duration,
+    pace: &mut Pace,
+) -> Option<usize> {
     stream.reserve_capacity(wanted);
     let mut waits = false;
     let room = timeout(
-        patience,
+        write_timeout,
         poll_fn(|cx| {
             loop {
                 if stream.capacity() > 0 {

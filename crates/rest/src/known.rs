@@ -7,26 +7,25 @@ use types::UnitId;
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// Tells accounts apart, where they share something.
-    share: u64,
+    account: u64,
 }
 
 impl Known {
     /// A caller with a verified credential of an account.
     pub(crate) const fn by_credential(account: UnitId) -> Self {
-        Self { share: account.number() }
+        Self { account: account.number() }
     }
 
     /// Whoever knows the word. Compared without telling by its time where the difference is.
     #[must_use]
     pub fn by_word(sent: &[u8], word: &[u8]) -> Option<Self> {
         let differences = sent.iter().zip(word).fold(0, |seen, (left, right)| seen | (left ^ right));
-        (sent.len() == word.len() && differences == 0).then_some(Self { share: 0 })
+        (sent.len() == word.len() && differences == 0).then_some(Self { account: 0 })
     }
 
-    /// Which of so many shares is theirs.
-    pub(crate) fn share_of(self, shares: usize) -> usize {
-        let shares = u64::try_from(shares).unwrap_or(u64::MAX).max(1);
-        usize::try_from(self.share % shares).unwrap_or_default()
+    /// The number by which their part of what is shared is counted.
+    pub(crate) const fn account(self) -> u64 {
+        self.account
     }
 }
 

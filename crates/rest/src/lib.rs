@@ -1,4 +1,4 @@
-//! What the REST protocols share: targets, headers, ranges, dates, bodies, checksums, XML, errors, connections.
+//! What the REST protocols share: targets, headers, ranges, dates, bodies, checksums, XML, errors, HTTP on a connection.
 //!
 //! **Invariants.** Nothing here knows a service, a rule or a row; of the store it knows only how its failures are
 //! answered, of `access` only what a credential is made of. A body never sits in memory as a whole. Everything a client can make larger has a limit in [`limits`].
@@ -13,7 +13,6 @@ mod commons;
 pub mod cors;
 pub mod dates;
 pub mod delegation_key;
-mod documents;
 mod error;
 mod error_format;
 mod exchange;
@@ -22,25 +21,19 @@ mod h2;
 pub mod headers;
 mod known;
 pub mod limits;
-mod load;
 pub mod md5;
 pub mod metadata;
-mod outbox;
 pub mod outgoing;
-mod panics;
 pub mod percent;
 mod query;
 pub mod range;
 mod request;
 mod response;
 mod rewind;
-mod seats;
 pub mod serve;
 mod service;
 pub mod service_properties;
 pub mod signed_identifiers;
-mod slot;
-mod stall;
 pub mod structured;
 mod target;
 pub mod version;
@@ -54,11 +47,11 @@ pub use error_format::{ErrorFormat, ODataMetadata};
 pub use exchange::{Exchange, Exchanged};
 pub use headers::Headers;
 pub use known::Known;
-pub use load::Load;
+pub use net::{BoxFuture, Load, Record, RequestId, Shutdown};
 pub use query::Query;
 pub use range::ByteRange;
-pub use request::{Request, RequestId};
+pub use request::Request;
 pub use response::{Response, ResponseBody, StreamError};
-pub use serve::{Handshake, Io, Listener, Secured, Shutdown, serve};
-pub use service::{BoxFuture, Host, Outcome, Record, Service};
+pub use serve::serve;
+pub use service::{Host, Outcome, Service};
 pub use target::{RawTarget, Target, account_of};

@@ -41,48 +41,23 @@ pub const XML_ELEMENTS_MAX: usize = 60_000;
 /// Deepest nesting of an XML document.
 pub const XML_DEPTH_MAX: usize = 16;
 
+const _: () = assert!(XML_MAX_BYTES <= net::LARGEST_DOCUMENT_BYTES);
 const _: () = assert!(BODY_MAX_BYTES >= BLOCK_MAX_BYTES && BODY_MAX_BYTES >= APPEND_BLOCK_MAX_BYTES);
 
-/// What a listener allows its clients.
+/// What a port allows its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once, of all listeners that share them. Who is idle gives way to who comes; when nobody is, further
-    /// ones are answered 503 and closed.
-    pub connections: usize,
-    /// Requests in work at once, of all connections of a service; further ones are answered 503.
-    pub requests: usize,
+    /// What every port allows.
+    pub net: net::Limits,
     /// Time for the head of a request, and the longest a kept connection stays idle.
     pub head_timeout: Duration,
     /// Longest wait for the next piece of a body.
     pub body_timeout: Duration,
-    /// Longest time in which a client takes nothing of an answer.
-    pub write_timeout: Duration,
-    /// The same for who has shown no credential.
-    pub stranger_timeout: Duration,
-    /// Time for the handshake of TLS.
-    pub handshake_timeout: Duration,
-    /// Time that requests in flight get at shutdown.
-    pub drain_timeout: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            connections: 4096,
-            requests: 4096,
-            head_timeout: Duration::from_secs(60),
-            body_timeout: Duration::from_secs(60),
-            write_timeout: Duration::from_secs(120),
-            stranger_timeout: Duration::from_secs(30),
-            handshake_timeout: Duration::from_secs(10),
-            drain_timeout: Duration::from_secs(25),
-        }
-    }
-}
-
-impl Limits {
-    /// Longest time in which a client takes nothing of an answer.
-    pub(crate) const fn patience(&self, known: bool) -> Duration {
-        if known { self.write_timeout } else { self.stranger_timeout }
+        let minute = Duration::from_mins(1);
+        Self { net: net::Limits::default(), head_timeout: minute, body_timeout: minute }
     }
 }

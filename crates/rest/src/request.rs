@@ -1,52 +1,12 @@
 //! One parsed request, before anybody knows who sent it or what it means.
 
-use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use http::{HeaderName, Method};
+use net::Slot;
 use types::{ServiceVersion, Timestamp, limits::CLIENT_REQUEST_ID_MAX};
 
-use crate::{Body, Headers, ServiceError, Target, headers, slot::Slot, version};
-
-/// The id of a request, written as a GUID. Fresh for each request; the host draws it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RequestId(u128);
-
-impl RequestId {
-    /// The id with these bits.
-    #[must_use]
-    pub const fn new(bits: u128) -> Self {
-        Self(bits)
-    }
-
-    /// `01234567-89ab-cdef-0123-456789abcdef`.
-    #[must_use]
-    pub fn text(self) -> [u8; 36] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [b'-'; 36];
-        let mut bits = self.0;
-        // From the last digit to the first, around the dashes.
-        for (place, letter) in text.iter_mut().enumerate().rev() {
-            if !matches!(place, 8 | 13 | 18 | 23) {
-                let digit = usize::try_from(bits & 0xf).unwrap_or_default();
-                *letter = DIGITS.get(digit).copied().unwrap_or_default();
-                bits >>= 4;
-            }
-        }
-        text
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
-    }
-}
-
-impl fmt::Debug for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RequestId({self})")
-    }
-}
+use crate::{Body, Headers, RequestId, ServiceError, Target, headers, version};
 
 /// One request.
 #[derive(Debug)]
@@ -122,12 +82,6 @@ pub(crate) fn client_request_id(headers: &Headers) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_id_is_written_as_a_guid() {
-        let id = RequestId::new(0x0123_4567_89ab_cdef_0011_2233_4455_6677);
-        assert_eq!(id.to_string(), "01234567-89ab-cdef-0011-223344556677");
-    }
 
     #[test]
     fn versions_are_dates_from_the_oldest_on() {

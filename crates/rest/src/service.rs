@@ -1,14 +1,12 @@
 //! The seam between plumbing and services: what a listener calls, and what it needs from its host.
 
-use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use http::{Method, StatusCode};
 use types::Timestamp;
 
-use crate::{Commons, ErrorFormat, Load, Request, RequestId, Response, ServiceError, limits::Limits};
-
-/// A boxed future that can cross threads.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use crate::{
+    BoxFuture, Commons, ErrorFormat, Load, Record, Request, RequestId, Response, ServiceError, limits::Limits,
+};
 
 /// One service behind a port.
 pub trait Service: Send + Sync + 'static {
@@ -72,88 +70,24 @@ pub trait Host: Send + Sync + 'static {
 
     /// What a service shares with the others of the process.
     fn commons(&self, _service: &'static str, limits: &Limits) -> Arc<Commons> {
-        Arc::new(Commons::new(limits.connections))
+        Arc::new(Commons::new(Arc::new(net::Commons::new(limits.net.connections))))
     }
 
     /// Called once a request, when the last byte of its answer was handed over or the client went away.
     fn observe(&self, record: &Record<'_>);
 }
 
-/// What is known of a request when it is over. Holds no header and no body.
-pub struct Record<'a> {
-    /// The service.
-    pub service: &'static str,
-    /// The operation.
-    pub operation: &'static str,
-    /// The verb.
-    pub method: &'a Method,
-    /// Path and query as sent. **Secret:** it may hold a signature; show it with [`Record::shown_target`].
-    raw_target: &'a str,
-    /// The status of the answer.
-    pub status: StatusCode,
-    /// The code of the error, if it was one.
-    pub error_code: Option<types::ErrorCode>,
-    /// The id of the request.
-    pub request_id: RequestId,
-    /// From the arrival of the head to the last byte of the answer.
-    pub duration: Duration,
-    /// Declared length of the request's body.
-    pub bytes_in: u64,
-    /// Bytes of the answer's body.
-    pub bytes_out: u64,
-    /// False when the answer was not sent to its end.
-    pub complete: bool,
-}
+/// A target as people and logs see it: path and query with signatures blotted out.
+pub(crate) struct Redacted<'a>(pub(crate) &'a str);
 
-impl<'a> Record<'a> {
-    #[expect(clippy::too_many_arguments, reason = "the one caller has them as fields")]
-    pub(crate) const fn new(
-        service: &'static str,
-        operation: &'static str,
-        method: &'a Method,
-        raw_target: &'a str,
-        status: StatusCode,
-        error_code: Option<types::ErrorCode>,
-        request_id: RequestId,
-        duration: Duration,
-        bytes: (u64, u64),
-        complete: bool,
-    ) -> Self {
-        let (bytes_in, bytes_out) = bytes;
-        Self {
-            service,
-            operation,
-            method,
-            raw_target,
-            status,
-            error_code,
-            request_id,
-            duration,
-            bytes_in,
-            bytes_out,
-            complete,
-        }
-    }
-
-    /// Path and query with signatures blotted out, for people and logs.
-    #[must_use]
-    pub fn shown_target(&self) -> String {
-        redact(self.raw_target)
-    }
-}
-
-impl fmt::Debug for Record<'_> {
+impl fmt::Display for Redacted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Record")
-            .field("operation", &self.operation)
-            .field("target", &self.shown_target())
-            .field("status", &self.status)
-            .finish_non_exhaustive()
+        f.write_str(&redact(self.0))
     }
 }
 
 /// Replaces the value of every `sig` parameter, however its name is written.
-pub(crate) fn redact(raw_target: &str) -> String {
+fn redact(raw_target: &str) -> String {
     let Some((path, query)) = raw_target.split_once('?') else { return blot(raw_target) };
     let shown = query.split('&').map(|pair| {
         let (name, _) = pair.split_once('=').unwrap_or((pair, ""));

@@ -1,4 +1,4 @@
-//! A listener with a small service behind it, spoken to over real sockets, politely and not.
+//! A listener with a small service behind it, spoken to over real sockets, by clients that keep to the rules and others that do not.
 
 mod common;
 
@@ -165,7 +165,7 @@ async fn closed(stream: &mut TcpStream) -> bool {
 #[tokio::test]
 async fn idle_connections_give_way_to_new_ones() {
     let server = start_with(|limits| {
-        limits.connections = 4;
+        limits.net.connections = 4;
         limits.head_timeout = Duration::from_secs(60);
     })
     .await;

@@ -253,7 +253,7 @@ async fn an_operation_ends_with_the_timeout_that_was_asked_for() {
 
 #[tokio::test]
 async fn too_many_requests_are_told_so() {
-    let server = start_with(|limits| limits.requests = 1).await;
+    let server = start_with(|limits| limits.net.requests = 1).await;
     let mut first = TcpStream::connect(server.address).await.unwrap();
     first.write_all(format!("GET /a/slow {CLOSE}\r\n\r\n").as_bytes()).await.unwrap();
     while server.notes.load.requests() == 0 {
@@ -269,7 +269,7 @@ async fn too_many_requests_are_told_so() {
 
 #[tokio::test]
 async fn too_many_connections_are_told_so() {
-    let server = start_with(|limits| limits.connections = 1).await;
+    let server = start_with(|limits| limits.net.connections = 1).await;
     let mut first = TcpStream::connect(server.address).await.unwrap();
     first.write_all(b"GET /a/stuck HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     while server.notes.load.requests() == 0 {

@@ -123,7 +123,7 @@ async fn ask(sender: &mut h2::client::SendRequest<Bytes>, uri: &str) -> h2::clie
 
 #[tokio::test]
 async fn answers_that_nobody_takes_hold_no_slots() {
-    let server = start_with(|limits| limits.requests = 64).await;
+    let server = start_with(|limits| limits.net.requests = 64).await;
     let uri = format!("http://{}/a/flood", server.address);
     let (mut senders, mut answers) = (Vec::new(), Vec::new());
     for _ in 0..4 {
@@ -146,7 +146,7 @@ async fn answers_that_nobody_takes_hold_no_slots() {
 #[tokio::test]
 async fn a_stream_without_progress_is_reset_and_its_connection_goes_on() {
     let server = start_with(|limits| {
-        limits.stranger_timeout = Duration::from_millis(100);
+        limits.net.stranger_timeout = Duration::from_millis(100);
         limits.head_timeout = Duration::from_secs(10);
     })
     .await;
@@ -163,7 +163,7 @@ async fn a_stream_without_progress_is_reset_and_its_connection_goes_on() {
 
 #[tokio::test]
 async fn strangers_share_their_streams_and_every_connection_has_some() {
-    let server = start_with(|limits| limits.stranger_timeout = Duration::from_secs(60)).await;
+    let server = start_with(|limits| limits.net.stranger_timeout = Duration::from_secs(60)).await;
     let uri = format!("http://{}/a/flood", server.address);
     let (mut senders, mut refused, mut answered) = (Vec::new(), 0, Vec::new());
     for _ in 0..10 {

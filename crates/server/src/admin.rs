@@ -11,7 +11,8 @@ use std::sync::Arc;
 use access::Accounts;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
-use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError, Shutdown};
+use net::Shutdown;
+use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError};
 use types::ErrorCode;
 
 pub(crate) use accounts::list as list_accounts;

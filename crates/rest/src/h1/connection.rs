@@ -14,6 +14,7 @@ use std::{
 
 use bytes::BytesMut;
 use http::Method;
+use net::Io;
 
 use super::{
     Wire,
@@ -24,7 +25,7 @@ use super::{
     write::{self, DateLine},
 };
 use crate::{
-    Body, Headers, Io, ServiceError, Shutdown,
+    Body, Headers, ServiceError, Shutdown,
     answer::{Front, Incoming, Origin, Ready, answer, refuse},
     limits::{HEAD_MAX_BYTES, Limits, SHORT_HEAD_BYTES},
 };
@@ -60,12 +61,12 @@ impl Connection {
     pub(crate) fn new(
         front: Arc<Front>,
         origin: Origin,
-        limits: Limits,
         shutdown: Shutdown,
         io: Box<dyn Io>,
         buffer: BytesMut,
     ) -> Self {
-        let wire = Arc::new(Wire::new(io, buffer, limits.body_timeout, limits.write_timeout));
+        let limits = front.limits;
+        let wire = Arc::new(Wire::new(io, buffer, limits.body_timeout, limits.net.write_timeout));
         let (out, date) = (Vec::with_capacity(1024), DateLine::default());
         Self { front, origin, limits, shutdown, wire, out, date, keeps_more: false }
     }
@@ -205,12 +206,12 @@ impl Connection {
             return Ok(true);
         }
         let known = ready.kept.known;
-        self.wire.set_write_timeout(self.limits.patience(known));
+        self.wire.set_write_timeout(self.limits.net.write_timeout(known));
         if known && !self.keeps_more && ready.body.remaining().is_none_or(|bytes| bytes > LARGE_BYTES) {
             self.keeps_more = true;
             self.wire.keep_more();
         }
-        let mut outgoing = Outgoing::new(&self.out, framing == write::Framing::Chunked, &self.limits, known);
+        let mut outgoing = Outgoing::new(&self.out, framing == write::Framing::Chunked, &self.limits.net, known);
         let sent = poll_fn(|cx| outgoing.poll(cx, &self.wire, &mut ready)).await;
         let untouched = outgoing.is_untouched();
         drop(outgoing);

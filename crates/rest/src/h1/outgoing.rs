@@ -13,15 +13,11 @@ use std::{
 };
 
 use bytes::{Buf as _, Bytes};
+use net::{Limits, Pace};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Wire;
-use crate::{
-    StreamError,
-    answer::Ready,
-    limits::Limits,
-    outbox::{self, Pace},
-};
+use crate::{StreamError, answer::Ready};
 
 /// Pieces in one write.
 const SLICES: usize = 16;
@@ -122,7 +118,7 @@ impl<'a> Outgoing<'a> {
         if self.pace.waited() {
             return Err(too_slow());
         }
-        let soon = || Box::pin(sleep_until(Instant::now() + outbox::AGAIN));
+        let soon = || Box::pin(sleep_until(Instant::now() + net::RETRY_AFTER));
         while self.again.get_or_insert_with(soon).as_mut().poll(cx).is_ready() {
             self.again = None;
         }

@@ -13,14 +13,14 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
+use net::{Io, Timer};
 use tokio::io::{AsyncReadExt as _, AsyncWrite as _};
 
 use super::{
     chunked::{Decoder, Step},
     framing::{Framing, Length},
-    timer::Timer,
 };
-use crate::{BodyError, Io, limits::DRAIN_MAX_BYTES};
+use crate::{BodyError, limits::DRAIN_MAX_BYTES};
 
 /// What a connection reads at first: a head and a small body.
 const READ_BYTES: usize = 8 * 1024;

@@ -14,9 +14,10 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
+use net::Listener;
 use rest::{
-    BoxFuture, Host, Listener, Load, Outcome, Record, Request, RequestId, Response, ResponseBody, Service,
-    ServiceError, Shutdown, StreamError, limits::Limits, serve,
+    BoxFuture, Host, Load, Outcome, Record, Request, RequestId, Response, ResponseBody, Service, ServiceError,
+    Shutdown, StreamError, limits::Limits, serve,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -127,7 +128,7 @@ impl Host for Notes {
     }
 
     fn observe(&self, record: &Record<'_>) {
-        let line = format!("{} {} {}", record.status.as_u16(), record.shown_target(), record.complete);
+        let line = format!("{} {} {}", record.status, record.target, record.complete);
         self.seen.lock().unwrap().push(line);
     }
 }
@@ -150,13 +151,8 @@ pub(crate) async fn start_with(change: impl FnOnce(&mut Limits)) -> Running {
     let notes = Arc::new(Notes::default());
     let (stop, shutdown) = Shutdown::channel();
     let second = Duration::from_secs(1);
-    let mut limits = Limits {
-        head_timeout: second,
-        body_timeout: second,
-        write_timeout: second,
-        stranger_timeout: second,
-        ..Limits::default()
-    };
+    let net = net::Limits { write_timeout: second, stranger_timeout: second, ..net::Limits::default() };
+    let mut limits = Limits { net, head_timeout: second, body_timeout: second };
     change(&mut limits);
     let host = Arc::clone(&notes);
     let listener = Listener { tcp, tls: None };

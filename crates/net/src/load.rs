@@ -8,6 +8,12 @@ use std::sync::{
 /// Accounts are spread over so many shares.
 pub(crate) const SHARES: usize = 32;
 
+/// The share of an account. Those that have the same one by chance share it.
+pub(crate) fn share_of(account: u64) -> usize {
+    let shares = u64::try_from(SHARES).unwrap_or(u64::MAX);
+    usize::try_from(account % shares).unwrap_or_default()
+}
+
 /// The numbers of one service. All its listeners share them.
 #[derive(Debug, Default)]
 pub struct Load {
@@ -75,7 +81,7 @@ impl Load {
     }
 
     /// Counts a request that is refused.
-    pub(crate) fn refuse(&self) {
+    pub fn refuse(&self) {
         self.refused_requests.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -1,17 +1,18 @@
-//! Descriptors: a process has a limited number of them for files and sockets together, so connections get what the store
-//! and the rest of the process do not need. Invariant: however many clients come, the store can open its files.
+//! Descriptors: a process has a limited number of them for files and sockets together, so connections get what the rest of
+//! the process does not need. Invariant: however many clients come, the files of the process can be opened.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What the admin port, refusals, copies, and the process itself need.
 const OURS: usize = 128;
-/// What is kept for the store: a quarter, within these bounds.
-const STORE: (usize, usize) = (128, 8192);
+/// What is kept for files: a quarter, within these bounds.
+const FILES: (usize, usize) = (128, 8192);
 /// Connections that there are at least.
 const CONNECTIONS_MIN: usize = 16;
 
 /// Raises the limit as far as the system lets us, and says how many there are.
-pub(crate) fn raise() -> usize {
+#[must_use]
+pub fn raise() -> usize {
     let limit = getrlimit(Resource::Nofile);
     // Without a number it is without an end.
     let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
@@ -20,9 +21,10 @@ pub(crate) fn raise() -> usize {
 }
 
 /// How many connections there may be with so many descriptors, when so many are wanted.
-pub(crate) fn connections(descriptors: usize, wanted: usize) -> usize {
-    let store = (descriptors / 4).clamp(STORE.0, STORE.1);
-    let left = descriptors.saturating_sub(store).saturating_sub(OURS);
+#[must_use]
+pub fn connections(descriptors: usize, wanted: usize) -> usize {
+    let files = (descriptors / 4).clamp(FILES.0, FILES.1);
+    let left = descriptors.saturating_sub(files).saturating_sub(OURS);
     wanted.min(left.max(CONNECTIONS_MIN))
 }
 
@@ -31,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_store_has_its_part_of_the_descriptors() {
+    fn files_have_their_part_of_the_descriptors() {
         let table = [
             (usize::MAX, 4096, 4096),
             (1_048_576, 4096, 4096),

@@ -46,7 +46,7 @@ struct Table {
 
 /// What is known of one connection.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub struct Seat {
     /// How many connections its address has.
     neighbours: Arc<AtomicUsize>,
     /// When it was accepted, or when its last answer ended; milliseconds.
@@ -188,7 +188,8 @@ impl Seat {
     }
 
     /// A seat of its own, for what comes on no connection.
-    pub(crate) fn alone() -> Arc<Self> {
+    #[must_use]
+    pub fn alone() -> Arc<Self> {
         Arc::new(Self::new(Arc::default(), Instant::now()))
     }
 
@@ -239,17 +240,20 @@ impl Seat {
         }
     }
 
-    pub(crate) fn is_known(&self) -> bool {
+    /// Whether somebody has.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
         self.known.load(Ordering::Relaxed)
     }
 
     /// Returns when somebody shows a credential for the first time.
-    pub(crate) async fn known(&self) {
+    pub async fn known(&self) {
         self.became_known.notified().await;
     }
 
     /// An answer is on its way, until this is dropped.
-    pub(crate) fn sending(self: &Arc<Self>) -> Sending {
+    #[must_use]
+    pub fn sending(self: &Arc<Self>) -> Sending {
         self.sending.fetch_add(1, Ordering::Relaxed);
         Sending(Arc::clone(self))
     }
@@ -257,10 +261,12 @@ impl Seat {
 
 /// An answer on its way.
 #[derive(Debug)]
-pub(crate) struct Sending(Arc<Seat>);
+pub struct Sending(Arc<Seat>);
 
 impl Sending {
-    pub(crate) const fn seat(&self) -> &Arc<Seat> {
+    /// The seat of its connection.
+    #[must_use]
+    pub const fn seat(&self) -> &Arc<Seat> {
         &self.0
     }
 }

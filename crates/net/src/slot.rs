@@ -14,7 +14,7 @@ use std::{
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{Commons, Known, Load, load::SHARES, seats::Seat};
+use crate::{Commons, Load, load, seats::Seat};
 
 /// Longest wait of a stranger for the strangers before it.
 const STRANGERS_WAIT: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ const NOBODY: usize = usize::MAX;
 
 /// A request in work, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub struct Slot {
     load: Arc<Load>,
     seat: Arc<Seat>,
     most: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// A slot for a request; `None` when there is none. `claims` says whether it shows a credential, right or wrong.
-    pub(crate) async fn take(
+    pub async fn take(
         load: &Arc<Load>,
         seat: &Arc<Seat>,
         commons: &Commons,
@@ -59,10 +59,12 @@ impl Slot {
         if within { Some(Arc::new(slot)) } else { refused() }
     }
 
-    /// The sender has shown a credential that is right. False when its account has too many in work already.
-    pub(crate) fn verified(&self, known: Known) -> bool {
+    /// The sender has shown a credential of this account that is right. False when the account has too many in work
+    /// already.
+    #[must_use]
+    pub fn verified(&self, account: u64) -> bool {
         self.seat.becomes_known();
-        let share = known.share_of(SHARES);
+        let share = load::share_of(account);
         // The parts of a batch come with the same slot.
         if self.share.compare_exchange(NOBODY, share, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return true;
@@ -70,7 +72,9 @@ impl Slot {
         self.load.verified(share, self.most)
     }
 
-    pub(crate) fn is_known(&self) -> bool {
+    /// Whether the sender has shown a credential.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
         self.share.load(Ordering::Relaxed) != NOBODY
     }
 }
@@ -94,8 +98,6 @@ impl Drop for Slot {
 
 #[cfg(test)]
 mod tests {
-    use types::UnitId;
-
     use super::*;
 
     #[tokio::test]
@@ -107,7 +109,7 @@ mod tests {
             slots.push(Slot::take(&load, &seat, &commons, 1000, false).await.unwrap());
         }
         let signed = Slot::take(&load, &seat, &commons, 1000, true).await.unwrap();
-        assert!(!signed.is_known() && signed.verified(Known::by_credential(UnitId::new(1))) && signed.is_known());
+        assert!(!signed.is_known() && signed.verified(1) && signed.is_known());
         assert!(seat.is_known());
         let give_back = async {
             tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! A stream that gives up on a client that takes nothing: for HTTP/2, whose writes are not ours.
+//! A stream that gives up on a client that takes nothing: for protocols whose writes are done by somebody else's code.
 
 use std::{
     future::Future,
@@ -13,15 +13,16 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-/// The stream, and the end of its patience while it stalls.
-pub(crate) struct Stalling<T> {
+/// A stream with a time-out on writes that stall.
+pub struct Stalling<T> {
     inner: T,
     timeout: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl<T> Stalling<T> {
-    pub(crate) const fn new(inner: T, timeout: Duration) -> Self {
+    /// Fails with `TimedOut` when the client takes nothing for so long.
+    pub const fn new(inner: T, timeout: Duration) -> Self {
         Self { inner, timeout, stalled: None }
     }
 

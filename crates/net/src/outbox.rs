@@ -14,7 +14,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::limits::Limits;
+use crate::Limits;
 
 /// What one answer keeps ready.
 const QUEUE_BYTES: usize = 1024 * 1024;
@@ -26,12 +26,12 @@ const CROWDED_BYTES: usize = 128 * 1024;
 const STRANGERS_BYTES: usize = 32 * 1024 * 1024;
 /// Slower than so many bytes a second, counted from a while after its beginning, an answer is given up.
 const SLOWEST: u64 = 1024;
-/// How soon who found no room looks again.
-pub(crate) const AGAIN: Duration = Duration::from_millis(20);
+/// Back-off of an answer that found no room.
+pub const RETRY_AFTER: Duration = Duration::from_millis(20);
 
 /// What all answers keep.
 #[derive(Debug, Default)]
-pub(crate) struct Outbox {
+pub struct Outbox {
     known: AtomicUsize,
     strangers: AtomicUsize,
     given_up: AtomicU64,
@@ -60,38 +60,47 @@ impl Outbox {
 
 /// What one answer keeps. Dropping it is the end of that.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub struct Kept {
     outbox: Arc<Outbox>,
-    pub(crate) known: bool,
+    /// Whether its client has shown a credential.
+    pub known: bool,
     bytes: usize,
 }
 
 impl Kept {
-    pub(crate) const fn new(outbox: Arc<Outbox>, known: bool) -> Self {
+    /// Of an answer of which nothing is kept yet.
+    #[must_use]
+    pub const fn new(outbox: Arc<Outbox>, known: bool) -> Self {
         Self { outbox, known, bytes: 0 }
     }
 
-    pub(crate) fn room(&self) -> usize {
+    /// How many bytes it may keep now. Zero means to wait.
+    #[must_use]
+    pub fn room(&self) -> usize {
         self.outbox.room(self.known)
     }
 
-    pub(crate) const fn bytes(&self) -> usize {
+    /// How many bytes it keeps.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub(crate) fn add(&mut self, bytes: usize) {
+    /// So many more were produced.
+    pub fn add(&mut self, bytes: usize) {
         self.bytes += bytes;
         self.outbox.bytes(self.known).fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn forget(&mut self, bytes: usize) {
+    /// So many have left.
+    pub fn forget(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.outbox.bytes(self.known).fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Counts an answer that its client did not take.
-    pub(crate) fn give_up(&self) {
+    pub fn give_up(&self) {
         self.outbox.given_up.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -104,26 +113,28 @@ impl Drop for Kept {
 
 /// How fast the client takes an answer.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub struct Pace {
     begun: Option<Instant>,
-    patience: Duration,
+    timeout: Duration,
     taken: u64,
 }
 
 impl Pace {
-    pub(crate) const fn new(limits: &Limits, known: bool) -> Self {
-        Self { begun: None, patience: limits.patience(known), taken: 0 }
+    /// Of an answer that begins now.
+    #[must_use]
+    pub const fn new(limits: &Limits, known: bool) -> Self {
+        Self { begun: None, timeout: limits.write_timeout(known), taken: 0 }
     }
 
     /// So much was taken.
-    pub(crate) fn took(&mut self, bytes: usize) {
+    pub fn took(&mut self, bytes: usize) {
         self.taken = self.taken.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
     }
 
     /// The client made us wait. True when it is too slow to be waited for any longer.
-    pub(crate) fn waited(&mut self) -> bool {
+    pub fn waited(&mut self) -> bool {
         let begun = *self.begun.get_or_insert_with(Instant::now);
-        let late = begun.elapsed().saturating_sub(self.patience);
+        let late = begun.elapsed().saturating_sub(self.timeout);
         self.taken < late.as_secs().saturating_mul(SLOWEST)
     }
 }

@@ -1,4 +1,4 @@
-//! A panic in a handler ends its request, not the server.
+//! A panic in a handler ends its request, not its connection or the server.
 
 use std::{
     any::Any,
@@ -11,7 +11,7 @@ use std::{
 use crate::BoxFuture;
 
 /// A future whose panic is an error. After it, the future is never polled again.
-pub(crate) struct Caught<'a, T>(pub(crate) BoxFuture<'a, T>);
+pub struct Caught<'a, T>(pub BoxFuture<'a, T>);
 
 impl<T> Future for Caught<'_, T> {
     type Output = Result<T, String>;

@@ -10,26 +10,28 @@ use std::{
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-#[derive(Default)]
-pub(crate) struct Timer {
+/// A timer with at most one deadline.
+#[derive(Debug, Default)]
+pub struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
     deadline: Option<Instant>,
 }
 
 impl Timer {
     /// Sets the deadline, if there is none yet.
-    pub(crate) fn begin(&mut self, after: Duration) {
+    pub fn begin(&mut self, after: Duration) {
         if self.deadline.is_none() {
             self.deadline = Some(Instant::now() + after);
         }
     }
 
-    pub(crate) const fn clear(&mut self) {
+    /// Takes the deadline back.
+    pub const fn clear(&mut self) {
         self.deadline = None;
     }
 
     /// Ready when the deadline has passed.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(deadline) = self.deadline else { return Poll::Pending };
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         if sleep.deadline() > deadline {
