@@ -323,14 +323,18 @@ pub(crate) async fn run(
     if !operation.has_source() {
         unsupported::refuse_source(&request.headers)?;
     }
-    let (caller, store) = (&caller, &service.store);
+    let caller = &caller;
     // Boxed: otherwise room for the largest of them would be moved around with every request.
     let answer: BoxFuture<'_, Result<Response, ServiceError>> = match operation {
-        Operation::GetBlobServiceProperties => Box::pin(service_properties::get(store, Service::Blob, caller)),
-        Operation::SetBlobServiceProperties => {
-            Box::pin(service_properties::set(store, Service::Blob, caller, &mut request))
+        Operation::GetBlobServiceProperties => {
+            Box::pin(service_properties::get(&service.settings, Service::Blob, caller))
         }
-        Operation::GetBlobServiceStats => Box::pin(service_properties::stats(store, Service::Blob, caller, &request)),
+        Operation::SetBlobServiceProperties => {
+            Box::pin(service_properties::set(&service.settings, Service::Blob, caller, &mut request))
+        }
+        Operation::GetBlobServiceStats => {
+            Box::pin(service_properties::stats(&service.settings, Service::Blob, caller, &request))
+        }
         // Any credential may ask for it.
         Operation::GetAccountInformation => {
             Box::pin(ready(caller.known().map(|_| service_properties::account_information())))

@@ -100,11 +100,13 @@ async fn run(service: &QueueService, mut request: Request, operation: Operation)
     caller.known()?;
     match operation {
         Operation::SetQueueServiceProperties => {
-            service_properties::set(&service.store, Service::Queue, &caller, &mut request).await
+            service_properties::set(&service.settings, Service::Queue, &caller, &mut request).await
         }
-        Operation::GetQueueServiceProperties => service_properties::get(&service.store, Service::Queue, &caller).await,
+        Operation::GetQueueServiceProperties => {
+            service_properties::get(&service.settings, Service::Queue, &caller).await
+        }
         Operation::GetQueueServiceStats => {
-            service_properties::stats(&service.store, Service::Queue, &caller, &request).await
+            service_properties::stats(&service.settings, Service::Queue, &caller, &request).await
         }
         Operation::GetUserDelegationKey => acl::user_delegation_key(service, &caller, &mut request).await,
         Operation::ListQueues => listing::queues(service, &caller, &request).await,

@@ -6,12 +6,10 @@
 
 use access::{Accounts, need::Service};
 use account::{
-    ServiceProperties,
+    ServiceProperties, Settings,
     cors::{self, Match},
-    properties,
 };
 use http::{HeaderName, Method, StatusCode, header};
-use store::Store;
 use types::ErrorCode;
 
 use crate::{Outcome, Request, Response, ServiceError, caller, headers};
@@ -21,7 +19,7 @@ const UNKNOWN: &str = "Unknown";
 
 /// Answers a request through `answer`, with CORS around it.
 pub async fn around<F, Fut>(
-    store: &Store,
+    settings: &Settings,
     accounts: &Accounts,
     service: Service,
     mut request: Request,
@@ -32,11 +30,11 @@ where
     Fut: Future<Output = Outcome>,
 {
     if request.method == Method::OPTIONS {
-        return Outcome::new(PREFLIGHT, preflight(store, accounts, service, &request).await);
+        return Outcome::new(PREFLIGHT, preflight(settings, accounts, service, &request).await);
     }
     // The only properties that a request is served by, besides the rules below.
     if request.version.is_none() && service == Service::Blob {
-        match properties_of(store, accounts, service, &request.target.account).await {
+        match properties_of(settings, accounts, service, &request.target.account).await {
             Ok(properties) => request.default_version = properties.default_service_version,
             Err(error) => return Outcome::new(UNKNOWN, Err(error)),
         }
@@ -47,7 +45,7 @@ where
     let mut outcome = answer(request).await;
     if let Some((origin, method, account)) = shared {
         // Read after the request: a change that it waited for counts.
-        match properties_of(store, accounts, service, &account).await {
+        match properties_of(settings, accounts, service, &account).await {
             Ok(properties) => share(&mut outcome.response, &properties, &origin, &method),
             Err(error) => outcome.response = error.into(),
         }
@@ -59,7 +57,7 @@ where
 }
 
 async fn properties_of(
-    store: &Store,
+    settings: &Settings,
     accounts: &Accounts,
     service: Service,
     account: &str,
@@ -68,11 +66,11 @@ async fn properties_of(
     let Some(unit) = accounts.get(account).map(|account| account.unit) else {
         return Ok(ServiceProperties::default());
     };
-    properties::of(&store.snapshot(), unit, service).await.map_err(|error| ServiceError::from_store(&error))
+    settings.in_force(unit, service).await.map_err(|error| ServiceError::from_store(&error))
 }
 
 async fn preflight(
-    store: &Store,
+    settings: &Settings,
     accounts: &Accounts,
     service: Service,
     request: &Request,
@@ -87,7 +85,7 @@ async fn preflight(
     let method = required(header::ACCESS_CONTROL_REQUEST_METHOD)?;
     let headers = request.header(&header::ACCESS_CONTROL_REQUEST_HEADERS)?;
     let names = headers.unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty());
-    let properties = properties_of(store, accounts, service, &request.target.account).await?;
+    let properties = properties_of(settings, accounts, service, &request.target.account).await?;
     if properties.cors.is_empty() {
         return Err(refused("CORS not enabled or no matching rule found for this request."));
     }

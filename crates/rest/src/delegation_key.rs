@@ -5,9 +5,9 @@ use access::{
     need::{Action, Service},
     sas::{DelegationKeyRequest, service_letter},
 };
+use account::Settings;
 use http::{HeaderValue, StatusCode};
 use std::time::Duration;
-use store::Read;
 use types::{ErrorCode, Timestamp};
 
 use crate::{
@@ -68,8 +68,8 @@ fn invalid(name: &str, value: &str) -> ServiceError {
 /// # Errors
 /// The caller may not, shows no token, or asks for what cannot be.
 pub async fn answer(
+    settings: &Settings,
     caller: &Caller,
-    rows: &impl Read,
     service: Service,
     document: &[u8],
     now: Timestamp,
@@ -79,7 +79,9 @@ pub async fn answer(
             caller::failed().with_detail("AuthenticationErrorDetail", "Only authentication scheme Bearer is supported")
         );
     };
-    caller.authorize(rows, GetUserDelegationKey { account: caller.unit(), service }).await?;
+    let asked = caller.ask(GetUserDelegationKey { account: caller.unit(), service });
+    let permitted = settings.permit_delegation(&asked).await;
+    permitted.map_err(|denied| caller.explain(caller::denied_answer(&denied)))?;
     let info = KeyInfo::parse(document)?;
     let start = info.start.unwrap_or(now);
     if start >= info.expiry || info.expiry > now.saturating_add(LIFE_MAX) {

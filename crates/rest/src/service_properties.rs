@@ -3,11 +3,10 @@
 
 use access::need::Service;
 use account::{
-    CorsRule, GetServiceProperties, Logging, Metrics, PropertiesChange, PropertiesError, RetentionPolicy,
-    ServiceProperties, SetServiceProperties, properties,
+    CorsRule, GetServiceProperties, GetServiceStats, Logging, Metrics, PropertiesChange, PropertiesError,
+    RetentionPolicy, ServiceProperties, SetServiceProperties, Settings,
 };
 use http::{HeaderName, StatusCode};
-use store::{Scope, Store};
 use types::{ErrorCode, ServiceVersion};
 
 use crate::{
@@ -31,10 +30,9 @@ const ANALYTICS_VERSION: &str = "1.0";
 ///
 /// # Errors
 /// The caller may not, or the store failed.
-pub async fn get(store: &Store, service: Service, caller: &Caller) -> Result<Response, ServiceError> {
-    let rows = store.snapshot();
-    let operation = caller.authorize(&rows, GetServiceProperties { account: caller.unit(), service }).await?;
-    let found = properties::get(&rows, &operation).await.map_err(|error| failed(&error))?;
+pub async fn get(settings: &Settings, service: Service, caller: &Caller) -> Result<Response, ServiceError> {
+    let asked = caller.ask(GetServiceProperties { account: caller.unit(), service });
+    let found = settings.get(&asked).await.map_err(|error| failed(&error, caller))?;
     Ok(Response::new(StatusCode::OK).xml(write(&found, service, caller.version)))
 }
 
@@ -43,19 +41,15 @@ pub async fn get(store: &Store, service: Service, caller: &Caller) -> Result<Res
 /// # Errors
 /// The document is not one, the caller may not, or the store failed.
 pub async fn set(
-    store: &Store,
+    settings: &Settings,
     service: Service,
     caller: &Caller,
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
     let body = request.body.collect(caller.known()?, MAX_BYTES).await?;
     let change = read(&xml::parse(&body)?, service)?;
-    let wanted = SetServiceProperties { account: caller.unit(), service, change };
-    let operation = &caller.authorize(&store.snapshot(), wanted).await?;
-    store
-        .transact(Scope::unit(caller.unit()), |txn| async move { properties::set(&txn, operation).await })
-        .await
-        .map_err(|error: PropertiesError| failed(&error))?;
+    let asked = caller.ask(SetServiceProperties { account: caller.unit(), service, change });
+    settings.set(&asked).await.map_err(|error| failed(&error, caller))?;
     Ok(Response::new(StatusCode::ACCEPTED))
 }
 
@@ -64,12 +58,13 @@ pub async fn set(
 /// # Errors
 /// The caller may not, or asks the primary location.
 pub async fn stats(
-    store: &Store,
+    settings: &Settings,
     service: Service,
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    caller.authorize(&store.snapshot(), GetServiceProperties { account: caller.unit(), service }).await?;
+    let asked = caller.ask(GetServiceStats { account: caller.unit(), service });
+    settings.stats(&asked).await.map_err(|error| failed(&error, caller))?;
     if !request.target.secondary {
         return Err(ServiceError::invalid_query("comp", "stats", "the secondary location tells it"));
     }
@@ -92,9 +87,9 @@ pub fn account_information() -> Response {
         .text_header(HeaderName::from_static("x-ms-is-hns-enabled"), "false")
 }
 
-fn failed(error: &PropertiesError) -> ServiceError {
+fn failed(error: &PropertiesError, caller: &Caller) -> ServiceError {
     match error {
-        PropertiesError::Denied(denied) => caller::denied_answer(denied),
+        PropertiesError::Denied(denied) => caller.explain(caller::denied_answer(denied)),
         PropertiesError::Store(error) => ServiceError::from_store(error),
     }
 }

@@ -141,13 +141,13 @@ async fn run(
         (Operation::GetTableAcl, Resource::Entities(name)) => return acl::get(service, &scene, name).await,
         (Operation::SetTableAcl, Resource::Entities(name)) => return acl::set(service, &scene, name, request).await,
         (Operation::GetTableServiceProperties, _) => {
-            return service_properties::get(&service.store, Service::Table, &caller).await;
+            return service_properties::get(&service.settings, Service::Table, &caller).await;
         }
         (Operation::SetTableServiceProperties, _) => {
-            return service_properties::set(&service.store, Service::Table, &caller, request).await;
+            return service_properties::set(&service.settings, Service::Table, &caller, request).await;
         }
         (Operation::GetTableServiceStats, _) => {
-            return service_properties::stats(&service.store, Service::Table, &caller, request).await;
+            return service_properties::stats(&service.settings, Service::Table, &caller, request).await;
         }
         (Operation::GetMetadata, _) => return service_document::metadata(service, &scene).await,
         (Operation::Batch, _) => return batch::answer(service, &scene, request).await,

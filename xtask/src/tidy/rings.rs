@@ -89,10 +89,10 @@ pub(super) const ROWS: &[Row] = &[
     // Plumbing: no storage, no rules; of the store only how its failures are answered, of access and account what is in documents and signatures.
     row("rest",           Ring::Protocols,  &["types", "md5", "store", "access", "account", "net"]),
     // A protocol speaks for one service.
-    row("blob-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "blob", "rest"]),
-    row("queue-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "queue", "rest"]),
-    row("table-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "table", "rest"]),
-    row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "file", "rest"]),
+    row("blob-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "blob", "rest"]),
+    row("queue-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "queue", "rest"]),
+    row("table-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "table", "rest"]),
+    row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "file", "rest"]),
     row("file-smb",       Ring::Protocols,  &["types", "store", "concurrency", "access", "file", "net"]),
 
     above_all("server",   Ring::Programs),
