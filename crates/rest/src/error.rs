@@ -3,7 +3,7 @@
 
 use http::{HeaderName, HeaderValue, StatusCode};
 use store::StoreError;
-use types::ErrorCode;
+use types::{ErrorCode, names::NameError};
 
 use crate::{BodyError, checksum};
 
@@ -114,6 +114,41 @@ impl ServiceError {
         .with_detail("QueryParameterName", name)
         .with_detail("QueryParameterValue", value)
         .with_detail("Reason", reason)
+    }
+
+    /// 400: nothing that is served has these parameters. It is refused by the more telling of them.
+    #[must_use]
+    pub fn unknown_operation(restype: &str, comp: &str) -> Self {
+        let (name, value) = if comp.is_empty() { ("restype", restype) } else { ("comp", comp) };
+        Self::invalid_query(name, value, "the operation is unknown or not supported")
+    }
+
+    /// 405: the resource is there, but not for this verb.
+    #[must_use]
+    pub fn unsupported_verb() -> Self {
+        Self::new(ErrorCode::UnsupportedHttpVerb, "The resource doesn't support the specified HTTP verb.")
+    }
+
+    /// 400: a header asks for what the service does not do. Keys are never shown.
+    #[must_use]
+    pub fn unsupported_header(name: &str, value: &str) -> Self {
+        Self::new(ErrorCode::UnsupportedHeader, "One of the HTTP headers specified in the request is not supported.")
+            .with_detail("HeaderName", name)
+            .with_detail("HeaderValue", if name.contains("key") { "REDACTED" } else { value })
+    }
+
+    /// 400: a name in the target breaks a rule of names.
+    #[must_use]
+    pub fn invalid_name(error: &NameError) -> Self {
+        let refusal = if error.rule.is_about_length() {
+            Self::new(
+                ErrorCode::OutOfRangeInput,
+                "The specified resource name length is not within the permissible limits.",
+            )
+        } else {
+            Self::new(ErrorCode::InvalidResourceName, "The specified resource name contains invalid characters.")
+        };
+        refusal.with_detail("Reason", error.to_string())
     }
 
     /// 400: a number in a parameter is outside of its range.

@@ -30,6 +30,7 @@ pub mod range;
 mod request;
 mod response;
 mod rewind;
+pub mod route;
 pub mod serve;
 mod service;
 pub mod service_properties;
