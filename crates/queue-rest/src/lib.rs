@@ -15,6 +15,7 @@ mod xml;
 use std::sync::Arc;
 
 use access::{Accounts, need::Service::Queue};
+use account::Settings;
 use queue::Messages;
 use rest::{BoxFuture, Outcome, Request, Service, ServiceError, cors};
 use store::Store;
@@ -25,6 +26,7 @@ pub type Random = fn() -> Option<u128>;
 /// The service behind the queue port.
 pub struct QueueService {
     store: Store,
+    settings: Settings,
     accounts: Arc<Accounts>,
     messages: Messages,
     random: Random,
@@ -34,7 +36,7 @@ impl QueueService {
     /// Serves these accounts from this store. Ids and receipts of messages are drawn with `random`.
     #[must_use]
     pub fn new(store: Store, accounts: Arc<Accounts>, random: Random) -> Self {
-        Self { messages: Messages::new(store.clone()), store, accounts, random }
+        Self { messages: Messages::new(store.clone()), settings: Settings::new(store.clone()), store, accounts, random }
     }
 
     fn random(&self) -> Result<u128, ServiceError> {
@@ -49,6 +51,6 @@ impl Service for QueueService {
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
         let answer = |request| route::answer(self, request);
-        Box::pin(cors::around(&self.store, &self.accounts, Queue, request, answer))
+        Box::pin(cors::around(&self.settings, &self.accounts, Queue, request, answer))
     }
 }

@@ -1,7 +1,7 @@
 //! The admin port: is it alive, is it ready, what does it count; a backup and changes of accounts while it serves.
 //!
 //! Reads are open to whoever reaches the port, which is this machine unless the configuration says otherwise. What acts
-//! needs the word of the admin note, which only who can read the data directory knows, and a connection from here.
+//! needs the token of the admin note, which only who can read the data directory knows, and a connection from here.
 
 mod accounts;
 mod backup;
@@ -11,7 +11,8 @@ use std::sync::Arc;
 use access::Accounts;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
-use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError, Shutdown};
+use net::Shutdown;
+use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError};
 use types::ErrorCode;
 
 pub(crate) use accounts::list as list_accounts;
@@ -21,7 +22,7 @@ use crate::{engine::Opened, metrics::Metrics};
 
 /// The name of the service.
 pub(crate) const ADMIN: &str = "admin";
-/// The header that carries the word of the admin note.
+/// The header that carries the token of the admin note.
 pub(crate) const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-lazuli-token");
 /// Where accounts are listed, added, removed and given other keys.
 pub(crate) const ACCOUNTS_PATH: &str = "/admin/accounts";
@@ -64,10 +65,7 @@ impl Admin {
             "/readyz" if reads => ("Ready", Ok(self.ready())),
             "/metrics" if reads => ("Metrics", Ok(metrics(self.metrics.render(&self.opened)))),
             BACKUP_PATH if request.method == Method::POST => ("Backup", self.backup(request)),
-            "/healthz" | "/readyz" | "/metrics" | BACKUP_PATH => {
-                let message = "The resource doesn't support the specified HTTP verb.";
-                ("Unknown", Err(ServiceError::new(ErrorCode::UnsupportedHttpVerb, message)))
-            }
+            "/healthz" | "/readyz" | "/metrics" | BACKUP_PATH => ("Unknown", Err(ServiceError::unsupported_verb())),
             _ => ("Unknown", Err(ServiceError::new(ErrorCode::ResourceNotFound, "There is nothing here."))),
         }
     }
@@ -101,9 +99,9 @@ impl Admin {
         if !request.peer.ip().to_canonical().is_loopback() {
             return refused("This is asked for on the machine itself.");
         }
-        let word = request.headers.get(TOKEN_HEADER).map_or(&[][..], rest::headers::Value::as_bytes);
-        let known = Known::by_word(word, self.token.as_bytes());
-        known.map_or_else(|| refused("The word of the admin note is missing or wrong."), Ok)
+        let token = request.headers.get(TOKEN_HEADER).map_or(&[][..], rest::headers::Value::as_bytes);
+        let known = Known::by_token(token, self.token.as_bytes());
+        known.map_or_else(|| refused("The token of the admin note is missing or wrong."), Ok)
     }
 }
 
