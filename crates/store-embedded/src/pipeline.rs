@@ -190,14 +190,14 @@ fn write(
     commits: &[(Sequence, Record)],
     buffer: &mut Vec<u8>,
 ) -> Result<(), StoreError> {
-    let rides = || commits.iter().flat_map(|(_, record)| &record.rides);
+    let chunks = || commits.iter().flat_map(|(_, record)| &record.inline);
     let mut placed = false;
     loop {
-        if !placed && let Err(error) = shared.extents.write_small(rides(), buffer) {
+        if !placed && let Err(error) = shared.extents.write_small(chunks(), buffer) {
             wait(shared, WriteError::of_store(error))?;
             continue;
         }
-        // Once: however often the frame is tried, its chunks are owed no more than that.
+        // Once: however often the frame is tried, its chunks are in the backlog no more than that.
         placed = true;
         let group = Group { commits, time: shared.clock.now(), id_limit: shared.ids.limit() };
         match log.write(&group) {

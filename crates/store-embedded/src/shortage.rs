@@ -41,7 +41,7 @@ impl Shortage {
 
 impl Shared {
     /// Tries again and again, for a while, what fails only because no file can be opened.
-    pub(crate) async fn patiently<T>(
+    pub(crate) async fn retrying<T>(
         &self,
         mut attempt: impl FnMut() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {

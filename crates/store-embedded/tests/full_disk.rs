@@ -225,7 +225,7 @@ fn a_full_disk_recovers_when_users_delete_a_part_of_every_extent() {
             assert_eq!(before.reserve_bytes, 60 * MIB);
             assert!(opened.engine.wants_collection());
             let mut steps = 0;
-            while opened.engine.collect(&opened.store).await.unwrap().more {
+            while opened.engine.collect().await.unwrap().more {
                 steps += 1;
                 assert!(steps < 100, "it moves the same chunks for ever");
             }

@@ -436,11 +436,29 @@ fn write_version(disk: &SimulatedDisk, text: &str) -> String {
 fn a_newer_format_is_refused_with_a_clear_message() {
     let (disk, index) = (SimulatedDisk::new(), index_directory());
     Opened::on(disk.clone(), index.path()).unwrap().close().unwrap();
-    let before = write_version(&disk, "lazuli 2\nwhatever comes then\n");
+    let before = write_version(&disk, "lazuli 3\nwhatever comes then\n");
     let calls = disk.calls();
     let Err(error) = Opened::on(disk.clone(), index.path()) else { panic!("it opened") };
-    assert!(matches!(error, OpenError::Newer { found: 2 }), "{error:?}");
-    assert!(error.to_string().contains("format 2"), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 3 }), "{error:?}");
+    assert!(error.to_string().contains("format 3"), "{error}");
+    assert_eq!(disk.calls(), calls, "nothing was touched");
+    write_version(&disk, &before);
+    Opened::on(disk, index.path()).unwrap();
+}
+
+#[test]
+fn a_format_from_before_the_first_release_is_refused_and_says_what_to_do() {
+    let (disk, index) = (SimulatedDisk::new(), index_directory());
+    Opened::on(disk.clone(), index.path()).unwrap().close().unwrap();
+    let before = write_version(&disk, "lazuli 1\nsalt 0123456789abcdef\n");
+    let calls = disk.calls();
+    let Err(error) = Opened::on(disk.clone(), index.path()) else { panic!("it opened") };
+    assert!(matches!(error, OpenError::Older { found: 1 }), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "the data directory has format 1, and this build reads formats from 2 on: copy the data out with the build that \
+         wrote it, for example with azcopy, and into a new data directory"
+    );
     assert_eq!(disk.calls(), calls, "nothing was touched");
     write_version(&disk, &before);
     Opened::on(disk, index.path()).unwrap();
@@ -448,7 +466,7 @@ fn a_newer_format_is_refused_with_a_clear_message() {
 
 #[test]
 fn a_version_that_is_none_is_refused() {
-    for text in ["", "lazuli", "lazuli one\n", "lazuli 0\n", "lazuli -1\n", "something else\n", "lazuli 1\n", "\u{0}"] {
+    for text in ["", "lazuli", "lazuli one\n", "lazuli 0\n", "lazuli -1\n", "something else\n", "lazuli 2\n", "\u{0}"] {
         let (disk, index) = (SimulatedDisk::new(), index_directory());
         Opened::on(disk.clone(), index.path()).unwrap().close().unwrap();
         write_version(&disk, text);

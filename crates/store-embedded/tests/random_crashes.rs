@@ -17,7 +17,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use store::{Scope, StoreError, conformance::random::Random, conformance::support::UNIT};
+use store::{Scope, StoreError, conformance::random::Random};
 use store_embedded::{
     Durability, Options,
     disk::{Fault, FaultyDisk, SimulatedDisk},
@@ -109,7 +109,7 @@ async fn put(opened: &Opened, rows: &[(String, Option<Bytes>)]) -> Result<(), St
 async fn note(opened: &Opened, seen: &Mutex<Seen>) -> Result<(), StoreError> {
     let (id, time) = opened
         .store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             txn.emit(Bytes::new());
             Ok::<_, StoreError>((txn.fresh_id(), txn.now()))
         })
@@ -176,7 +176,7 @@ async fn upkeep(opened: &Opened, random: &mut Random) {
         1 => opened.engine.compact(),
         2..4 => opened.engine.delete_dead_extents().map(drop),
         4..6 => opened.sweep().await,
-        6..8 => opened.engine.collect(&opened.store).await.map(drop),
+        6..8 => opened.engine.collect().await.map(drop),
         _ => Ok(()),
     };
 }
@@ -313,7 +313,7 @@ fn a_relaxed_store_loses_only_the_end_of_what_it_did() {
                     0 if opened.engine.checkpoint().is_ok() => synced = history.len() - 1,
                     1 => drop(opened.sweep().await),
                     2 => drop(opened.engine.delete_dead_extents()),
-                    3 => drop(opened.engine.collect(&opened.store).await),
+                    3 => drop(opened.engine.collect().await),
                     _ => {}
                 }
             }

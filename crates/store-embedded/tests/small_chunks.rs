@@ -11,12 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use store::{
-    PendingChunk, Read, Scope, StoreError,
-    conformance::support::{UNIT, key},
-    content,
-    manifest::read_exactly,
-};
+use store::{PendingChunk, Read, Scope, StoreError, conformance::support::key, content, manifest::read_exactly};
 use store_embedded::{
     EmbeddedEngine, Options, ScrubCursor,
     disk::{Fault, FaultyDisk, SimulatedDisk},
@@ -65,7 +60,7 @@ async fn finish(opened: &Opened, bytes: Vec<u8>) -> PendingChunk {
 async fn link(opened: &Opened, chunks: &[PendingChunk]) -> Result<(), StoreError> {
     opened
         .store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             for chunk in chunks {
                 content::link(&txn, chunk, ContentId::new(7));
             }
@@ -96,7 +91,7 @@ fn a_chunk_that_is_never_linked_harms_no_neighbour_and_keeps_no_extent() {
         let free = async || {
             opened
                 .store
-                .transact(Scope::unit(UNIT), |txn| {
+                .transact(Scope::new(), |txn| {
                     let linked = &linked;
                     async move {
                         for chunk in linked {
@@ -124,7 +119,7 @@ fn a_transaction_that_is_run_again_or_refused_lets_go_of_its_chunks() {
         let chunk = [finish(opened, pattern(1, 1_000)).await];
         let refused = opened
             .store
-            .transact(Scope::unit(UNIT), |txn| {
+            .transact(Scope::new(), |txn| {
                 let chunk = &chunk[0];
                 async move {
                     content::link(&txn, chunk, ContentId::new(7));
@@ -206,7 +201,7 @@ fn an_owed_chunk_is_read_scrubbed_checked_replaced_and_deleted() {
         let scrubbed = opened.engine.scrub(ScrubCursor::default(), u64::MAX).await.unwrap();
         assert_eq!((scrubbed.chunks, scrubbed.problems), (4, vec![]));
         opened.must_be_clean("while it is owed").await;
-        opened.engine.collect(&opened.store).await.unwrap();
+        opened.engine.collect().await.unwrap();
         subject.must_survive().await;
 
         opened.put("spilled", "short").await.unwrap();

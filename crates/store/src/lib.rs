@@ -24,14 +24,14 @@ mod latch;
 pub mod limits;
 pub mod manifest;
 pub mod read;
-mod record;
+pub mod record;
 pub mod space;
 pub mod sweep;
 mod transact;
 mod txn;
 
 pub use answer::{Answer, BoxFuture};
-pub use chunk::{ChunkRef, PendingChunk};
+pub use chunk::{ChunkRef, ChunkToken, PendingChunk};
 pub use engine::{Engine, Horizon, Sequence};
 pub use error::StoreError;
 pub use event::Event;

@@ -23,7 +23,7 @@ use bytes::Bytes;
 use store::{
     ChunkRef, Direction, PendingChunk, Read, Scope, Store, StoreError,
     clock::TimeSource,
-    conformance::support::{UNIT, everything, key},
+    conformance::support::{everything, key},
     content::{self, Holdings},
     engine::{Engine, Horizon},
     manifest::read_exactly,
@@ -140,7 +140,7 @@ impl Opened {
     /// Commits rows; `None` deletes.
     pub(crate) async fn put_all(&self, rows: &[(&str, Option<Bytes>)]) -> Result<(), StoreError> {
         self.store
-            .transact(Scope::unit(UNIT), |txn| async move {
+            .transact(Scope::new(), |txn| async move {
                 for (name, value) in rows {
                     match value {
                         Some(value) => txn.put(key(name), value.clone()),
@@ -164,7 +164,7 @@ impl Opened {
         let owner = ContentId::new(self.store.fresh_id());
         let name = &chunk_key(name);
         self.store
-            .transact(Scope::unit(UNIT), |txn| async move {
+            .transact(Scope::new(), |txn| async move {
                 if let Some(old) = txn.get(name).await? {
                     let (owner, chunk) = parse_link(&old);
                     content::free(&txn, chunk, owner).await?;
@@ -180,7 +180,7 @@ impl Opened {
     pub(crate) async fn release(&self, name: &str) -> Result<(), StoreError> {
         let name = &chunk_key(name);
         self.store
-            .transact(Scope::unit(UNIT).reclaims(), |txn| async move {
+            .transact(Scope::new().reclaims(), |txn| async move {
                 let Some(old) = txn.get(name).await? else { return Ok(()) };
                 let (owner, chunk) = parse_link(&old);
                 txn.delete(name.clone());

@@ -7,7 +7,6 @@ use super::{Reader, Writer};
 use crate::{chunk::ChunkRef, error::StoreError};
 
 const CHUNK_FORMAT: u8 = 1;
-const PLACE_FORMAT: u8 = 1;
 const HOLDINGS_FORMAT: u8 = 1;
 
 /// The row of a live chunk.
@@ -15,7 +14,7 @@ const HOLDINGS_FORMAT: u8 = 1;
 pub struct ChunkRecord {
     /// The content it belongs to.
     pub owner: ContentId,
-    /// Its name: first place, length, checksum.
+    /// Its name.
     pub chunk: ChunkRef,
     /// The rows of a content map that refer to it; none for chunks outside maps.
     pub slices: Slices,
@@ -51,21 +50,6 @@ impl ChunkRecord {
         reader.end()?;
         Ok(Self { owner, chunk, slices })
     }
-}
-
-pub(super) fn encode_place(extent: u64, offset: u64) -> Bytes {
-    Writer::new(PLACE_FORMAT).number(extent).number(offset).build()
-}
-
-/// The place a forwarding row points to.
-///
-/// # Errors
-/// The record is of another format or length.
-pub fn decode_place(record: &[u8]) -> Result<(u64, u64), StoreError> {
-    let mut reader = Reader::new("a forwarding row", record, PLACE_FORMAT)?;
-    let place = (reader.number()?, reader.number()?);
-    reader.end()?;
-    Ok(place)
 }
 
 /// Where the chunks of a content are listed.
