@@ -10,7 +10,7 @@ use std::{
 };
 
 use rest::Shutdown;
-use store::{Store, sweep};
+use store::sweep;
 use store_embedded::{EmbeddedEngine, ScrubCursor};
 
 use crate::{engine::Opened, metrics::Metrics};
