@@ -177,8 +177,18 @@ async fn upkeep(opened: &Opened, random: &mut Random) {
         2..4 => opened.engine.delete_dead_extents().map(drop),
         4..6 => opened.sweep().await,
         6..8 => opened.engine.collect().await.map(drop),
+        8..10 => move_any(opened, random).await,
         _ => Ok(()),
     };
+}
+
+/// Moves one of the live chunks: a collector that finds little dead would not move any.
+async fn move_any(opened: &Opened, random: &mut Random) -> Result<(), StoreError> {
+    let chunks = opened.live_chunks().await?;
+    match chunks.get(random.index(chunks.len().max(1))) {
+        Some(chunk) => opened.engine.move_chunk(*chunk).await.map(drop),
+        None => Ok(()),
+    }
 }
 
 /// What a task finds of its own after a crash must be what it was told, with or without its last operation.

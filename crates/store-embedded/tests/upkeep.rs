@@ -231,6 +231,51 @@ fn a_backup_while_writing_is_one_instant_and_restores() {
 }
 
 #[test]
+fn a_backup_takes_along_where_chunks_were_moved() {
+    let directory = tempfile::tempdir().unwrap();
+    let (engine, store) = open(&directory.path().join("data"));
+    let lengths = [1000, 70_000, 3000];
+    let read = async |store: &Store, chunk: store::ChunkRef, number: u64, length: usize| {
+        let source = store.open_chunk(chunk).await.unwrap();
+        assert!(read_exactly(&*source, 0, length).await.unwrap() == pattern(number, length), "{chunk}");
+    };
+    block_on(async {
+        let mut chunks = Vec::new();
+        for (number, length) in (0..).zip(lengths) {
+            let (owner, chunk) = put_chunk(&store, &format!("{number}"), pattern(number, length)).await;
+            assert!(engine.move_chunk(chunk).await.unwrap());
+            chunks.push((number, owner, chunk, length));
+        }
+        // The second one moves again, and the third dies where it was moved to.
+        assert!(engine.move_chunk(chunks[1].2).await.unwrap());
+        let (_, owner, dead, _) = chunks.pop().unwrap();
+        assert!(
+            store.transact(Scope::new(), |txn| async move { content::free(&txn, dead, owner).await }).await.unwrap()
+        );
+        assert!(!engine.move_chunk(dead).await.unwrap(), "it is not live any more");
+
+        let (backup, target) = (directory.path().join("backup"), directory.path().join("restored"));
+        engine.backup(&backup, |_| {}).unwrap();
+        restore(&backup, &target, |_| {}).unwrap();
+        let (restored, rows) = open(&target);
+        for (engine, store) in [(&engine, &store), (&restored, &rows)] {
+            let report = engine.check(|_| {}).await.unwrap();
+            assert!(report.is_clean(), "{:?}", report.problems);
+            assert_eq!(report.chunks, 2);
+            for (number, owner, chunk, length) in &chunks {
+                read(store, *chunk, *number, *length).await;
+                let freed =
+                    store.transact(Scope::new(), |txn| async move { content::free(&txn, *chunk, *owner).await });
+                assert!(freed.await.unwrap());
+            }
+            let report = engine.check(|_| {}).await.unwrap();
+            assert!(report.is_clean(), "{:?}", report.problems);
+            assert_eq!(engine.metrics().live_chunk_bytes, 0);
+        }
+    });
+}
+
+#[test]
 fn a_closed_store_keeps_no_used_segments_of_the_log() {
     let directory = tempfile::tempdir().unwrap();
     let options = Options { reserve_bytes: 0, log_segment_bytes: 64 * 1024, ..Options::default() };

@@ -194,6 +194,20 @@ impl Opened {
         Ok(())
     }
 
+    /// The chunks that are live, also those of spilled values.
+    pub(crate) async fn live_chunks(&self) -> Result<Vec<ChunkRef>, StoreError> {
+        let rows = self.store.snapshot().scan(content::chunks(&[]), Direction::Ascending).take(usize::MAX).await?;
+        rows.iter().map(|row| Ok(content::ChunkRecord::decode(&row.value)?.chunk)).collect()
+    }
+
+    /// Moves every live chunk, as the collector would.
+    pub(crate) async fn move_chunks(&self) -> Result<(), StoreError> {
+        for chunk in self.live_chunks().await? {
+            self.engine.move_chunk(chunk).await?;
+        }
+        Ok(())
+    }
+
     /// Everything visible: rows by name, and the bytes of the chunks that rows name.
     pub(crate) async fn visible(&self) -> Result<Visible, StoreError> {
         let mut visible = Visible::new();
