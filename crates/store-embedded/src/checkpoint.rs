@@ -63,7 +63,7 @@ fn meta_key() -> Bytes {
     KeyBuilder::new(Space::Engine, META).build()
 }
 
-fn decode(stored: &[u8]) -> Result<Meta, StoreError> {
+pub(crate) fn decode(stored: &[u8]) -> Result<Meta, StoreError> {
     let mut reader = Reader::new("the checkpoint of the index", stored, VERSION)?;
     let (sequence, time, id_limit) = (reader.number()?, reader.number()?, reader.number()?);
     reader.end()?;
@@ -74,7 +74,7 @@ fn encode_live(bytes: i64) -> Bytes {
     Writer::new(VERSION).number(bytes.cast_unsigned()).build()
 }
 
-fn decode_live(stored: &[u8]) -> Result<i64, StoreError> {
+pub(crate) fn decode_live(stored: &[u8]) -> Result<i64, StoreError> {
     let mut reader = Reader::new("the live bytes of an extent", stored, VERSION)?;
     let bytes = reader.number()?.cast_signed();
     reader.end()?;

@@ -52,8 +52,8 @@ impl Effects {
     /// A chunk becomes live.
     pub(crate) fn link(&mut self, linked: LinkedChunk) -> Result<(), StoreError> {
         let LinkedChunk { chunk, attachment } = linked;
-        let stranger = |_| StoreError::corrupt(format!("chunk {chunk} was written by another engine"));
-        let attached = attachment.downcast::<Attached>().map_err(stranger)?;
+        let foreign = |_| StoreError::corrupt(format!("chunk {chunk} was written by another engine"));
+        let attached = attachment.downcast::<Attached>().map_err(foreign)?;
         self.add(Place::of(chunk.token), chunk.length, chunk.crc64, attached);
         Ok(())
     }

@@ -15,6 +15,8 @@ mod table;
 
 pub(crate) use file::{Extent, Nothing, PlacedChunk, Source};
 pub(crate) use format::{HEADER_BYTES, INLINE_BYTES, Place, block_at, file_name, stored_bytes};
+#[cfg(test)]
+pub(crate) use format::{header, put_blocks, verify};
 pub(crate) use small::{Attached, InlineChunk, Written};
 pub(crate) use stream::StreamWriter;
 pub(crate) use table::Extents;

@@ -15,6 +15,8 @@ pub mod disk;
 mod effects;
 mod engine;
 mod extent;
+#[cfg(test)]
+mod golden;
 mod identity;
 mod ids;
 mod index;

@@ -27,9 +27,9 @@ const RELAXED_SYNC: Duration = Duration::from_millis(100);
 /// Runs until the engine closes or fails; gives the log back when it closed with everything durable.
 pub(crate) fn run(shared: &Arc<Shared>, mut log: LogWriter) -> Option<LogWriter> {
     let mut buffer = Vec::new();
-    let mut courtesy = Courtesy::default();
+    let mut yielding = Yielding::default();
     loop {
-        courtesy.give_way(&shared.clock);
+        yielding.yield_if_worthwhile(&shared.clock);
         let batch = match gather(shared, &log) {
             Next::Batch(batch) => batch,
             Next::Closed => match sync(shared, &mut log) {
@@ -40,7 +40,7 @@ pub(crate) fn run(shared: &Arc<Shared>, mut log: LogWriter) -> Option<LogWriter>
                 }
             },
         };
-        courtesy.group = batch.len();
+        yielding.last_group = batch.len();
         let outcome = commit(shared, &mut log, batch, &mut buffer);
         if let Err(error) = outcome {
             shared.poison(&error);
@@ -55,32 +55,33 @@ pub(crate) fn run(shared: &Arc<Shared>, mut log: LogWriter) -> Option<LogWriter>
 
 /// A processor that is given up for longer than this, in ticks of 100 nanoseconds, went to other programs.
 const LONG_TICKS: u64 = 20_000;
-/// Groups that are written without courtesy after that.
-const RUDE_GROUPS: u32 = 1000;
+/// Groups that are written without yielding after that.
+const BACK_OFF_GROUPS: u32 = 1000;
 
 /// Lets those who are about to commit go first when the processors are busy with them, because a sync costs the same for
 /// one commit as for all. On an idle machine that takes no time, and where other programs are at work, or where one client
 /// commits alone, it is not done.
 #[derive(Default)]
-struct Courtesy {
+struct Yielding {
     /// Commits of the last group.
-    group: usize,
-    rude: u32,
+    last_group: usize,
+    /// Groups that are still to be written without yielding.
+    back_off: u32,
 }
 
-impl Courtesy {
-    fn give_way(&mut self, clock: &ServerClock) {
-        if self.group < 2 {
+impl Yielding {
+    fn yield_if_worthwhile(&mut self, clock: &ServerClock) {
+        if self.last_group < 2 {
             return;
         }
-        if self.rude > 0 {
-            self.rude -= 1;
+        if self.back_off > 0 {
+            self.back_off -= 1;
             return;
         }
         let before = clock.now();
         std::thread::yield_now();
         if clock.now().ticks().saturating_sub(before.ticks()) > LONG_TICKS {
-            self.rude = RUDE_GROUPS;
+            self.back_off = BACK_OFF_GROUPS;
         }
     }
 }

@@ -130,7 +130,7 @@ fn a_flipped_byte_in_synced_log_is_refused_and_located() {
         for row in 0..3 {
             opened.put(&format!("{row}"), pattern(row, 700)).await.unwrap();
         }
-        opened.put_chunk("rides", pattern(7, 600)).await.unwrap();
+        opened.put_chunk("inline", pattern(7, 600)).await.unwrap();
     });
     let whole = block_on(opened.visible()).unwrap();
     opened.abandon();
@@ -224,7 +224,7 @@ fn a_failed_sync_of_an_extent_poisons_and_loses_nothing() {
             let outcome = opened.put_chunk("new", pattern(9, length)).await;
             let before = opened.visible().await.unwrap();
             if name == "small" {
-                // It rides in the log; only the checkpoint syncs its extent.
+                // It stands inline in the log; only the checkpoint syncs its extent.
                 outcome.unwrap();
                 assert!(opened.engine.checkpoint().is_err());
             } else {
@@ -315,7 +315,7 @@ fn a_device_error_while_a_segment_is_made_poisons_instead_of_waiting() {
         let (disk, index) = (SimulatedDisk::new(), index_directory());
         let faulty = FaultyDisk::new(disk);
         let options = Options { log_segment_bytes: 4096, ..options() };
-        let opened = Opened::with(faulty.clone(), index.path(), support::Hands::default(), options).unwrap();
+        let opened = Opened::with(faulty.clone(), index.path(), support::TestClock::default(), options).unwrap();
         block_on(async {
             opened.put("before", pattern(1, 2_000)).await.unwrap();
             // The frame does not fit any more: the file is created, then filled.

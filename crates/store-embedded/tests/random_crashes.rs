@@ -22,7 +22,7 @@ use store_embedded::{
     Durability, Options,
     disk::{Fault, FaultyDisk, SimulatedDisk},
 };
-use support::{Hands, Opened, Visible, block_on, chunk_name, count, index_directory, options};
+use support::{Opened, TestClock, Visible, block_on, chunk_name, count, index_directory, options};
 use types::Timestamp;
 
 const TASKS: u64 = 4;
@@ -223,15 +223,15 @@ fn campaign(seed: u64, rounds: u64, options: &Options, scarce: bool) {
     for round in 0..rounds {
         let place = format!("LAZULI_CRASH_SEED={seed} LAZULI_CRASH_ROUNDS={} ({options:?})", round + 1);
         // The wall clock of each run is somewhere else, often earlier.
-        let hands = || Hands::at(1_000_000 + (round * 7_919) % 100_000 * 1_000);
+        let clock = || TestClock::at(1_000_000 + (round * 7_919) % 100_000 * 1_000);
         if random.one_in(3) {
             // The power also fails while the store is being opened.
             disk.fail_power_at(disk.calls() + random.below(14));
-            drop(Opened::with(disk.clone(), index.path(), hands(), options.clone()));
+            drop(Opened::with(disk.clone(), index.path(), clock(), options.clone()));
             disk = SimulatedDisk::from_image(disk.crash(random.number()));
         }
         let faulty = FaultyDisk::new(disk.clone());
-        let opened = Opened::with(faulty.clone(), index.path(), hands(), options.clone())
+        let opened = Opened::with(faulty.clone(), index.path(), clock(), options.clone())
             .unwrap_or_else(|error| panic!("{place}: open: {error}"));
         let now = opened.store.now();
         assert!(now >= seen.lock().unwrap().latest, "{place}: time went backwards");
@@ -305,7 +305,7 @@ fn a_relaxed_store_loses_only_the_end_of_what_it_did() {
     for round in 0..rounds() {
         let place = format!("LAZULI_CRASH_SEED={seed} round {round}");
         let (disk, index) = (SimulatedDisk::new(), index_directory());
-        let opened = Opened::with(disk.clone(), index.path(), Hands::at(1_000_000), options.clone()).unwrap();
+        let opened = Opened::with(disk.clone(), index.path(), TestClock::at(1_000_000), options.clone()).unwrap();
         let mut history = vec![Visible::new()];
         let mut synced = 0;
         block_on(async {

@@ -230,7 +230,7 @@ fn a_full_disk_lets_through_what_gives_space_back() {
 }
 
 #[test]
-fn server_time_follows_the_hands_and_never_a_jump() {
+fn server_time_follows_the_monotonic_clock_and_never_jumps_back() {
     let time = ManualTime::default();
     let engine = MemoryEngine::new(time.clone());
     let start = engine.now();

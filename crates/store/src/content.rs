@@ -127,6 +127,8 @@ pub(crate) async fn count_slices(txn: &Txn, chunk: ChunkRef, change: SliceChange
     Ok(())
 }
 
+const PIN_VERSION: u8 = 1;
+
 /// Chunks shorter than this are not worth repacking.
 const SPARSE_BYTES: u64 = 64 * 1024;
 
@@ -156,7 +158,7 @@ pub async fn pin(txn: &Txn, source: ContentId, pin: u64, until: Timestamp) -> Re
     if let Some(before) = pinned_until(txn, source, pin).await? {
         txn.delete(keys::pin_deadline_key(before, source, pin)); // renewed
     }
-    txn.put(keys::pin_key(source, pin), Writer::new(1).number(until.ticks()).build());
+    txn.put(keys::pin_key(source, pin), encode_pin(until));
     txn.put(keys::pin_deadline_key(until, source, pin), Bytes::new());
     Ok(true)
 }
@@ -166,9 +168,13 @@ async fn pinned_until(txn: &Txn, source: ContentId, pin: u64) -> Result<Option<T
     decode_pin(&row).map(Some)
 }
 
+pub(crate) fn encode_pin(until: Timestamp) -> Bytes {
+    Writer::new(PIN_VERSION).number(until.ticks()).build()
+}
+
 /// When a pin ends by itself.
 pub(crate) fn decode_pin(row: &[u8]) -> Result<Timestamp, StoreError> {
-    let mut reader = Reader::new("a pin", row, 1)?;
+    let mut reader = Reader::new("a pin", row, PIN_VERSION)?;
     let until = Timestamp::from_ticks(reader.number()?);
     reader.end()?;
     Ok(until)

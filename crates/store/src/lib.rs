@@ -19,6 +19,8 @@ pub mod engine;
 pub mod epoch;
 mod error;
 mod event;
+#[cfg(any(test, feature = "conformance"))]
+pub mod golden;
 pub mod key;
 mod latch;
 pub mod limits;

@@ -124,7 +124,7 @@ fn record_offset(number: u64) -> u64 {
     HEADER_BYTES + number * u64::try_from(RECORD_BYTES).unwrap_or(0)
 }
 
-fn decode(record: &[u8]) -> Result<Block, StoreError> {
+pub(crate) fn decode(record: &[u8]) -> Result<Block, StoreError> {
     let corrupt = || StoreError::corrupt("a block of a manifest");
     let (end, rest) = record.split_first_chunk::<8>().ok_or_else(corrupt)?;
     let (chunk, rest) = rest.split_first_chunk::<{ ChunkRef::ENCODED_BYTES }>().ok_or_else(corrupt)?;

@@ -42,6 +42,14 @@ impl Value {
         }
     }
 
+    /// What the index keeps.
+    #[cfg(test)]
+    pub(crate) fn encoded(&self) -> Bytes {
+        let mut buffer = BytesMut::new();
+        self.encode(&mut buffer);
+        buffer.freeze()
+    }
+
     /// Reads what the index keeps.
     pub(crate) fn decode(stored: &Bytes) -> Result<Self, StoreError> {
         match stored.split_first() {

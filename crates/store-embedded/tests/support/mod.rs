@@ -1,4 +1,4 @@
-//! What the fault tests share: a store on a simulated disk, a clock with hands, and a small model of what is visible.
+//! What the fault tests share: a store on a simulated disk, a clock that tests move, and a small model of what is visible.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(
@@ -37,12 +37,12 @@ pub(crate) mod holding;
 
 /// A clock that moves one millisecond with every look, unless somebody moves it.
 #[derive(Clone, Default)]
-pub(crate) struct Hands {
+pub(crate) struct TestClock {
     pub(crate) wall_ms: Arc<AtomicU64>,
     monotonic_ms: Arc<AtomicU64>,
 }
 
-impl Hands {
+impl TestClock {
     pub(crate) fn at(wall_ms: u64) -> Self {
         Self { wall_ms: Arc::new(AtomicU64::new(wall_ms)), monotonic_ms: Arc::default() }
     }
@@ -53,7 +53,7 @@ impl Hands {
     }
 }
 
-impl TimeSource for Hands {
+impl TimeSource for TestClock {
     fn wall(&self) -> Duration {
         Duration::from_millis(self.wall_ms.fetch_add(1, Ordering::Relaxed))
     }
@@ -119,11 +119,11 @@ pub(crate) struct Opened {
 
 impl Opened {
     pub(crate) fn on(disk: impl Disk, index: &Path) -> Result<Self, OpenError> {
-        Self::with(disk, index, Hands::at(1_000_000), options())
+        Self::with(disk, index, TestClock::at(1_000_000), options())
     }
 
-    pub(crate) fn with(disk: impl Disk, index: &Path, hands: Hands, options: Options) -> Result<Self, OpenError> {
-        let engine = Arc::new(EmbeddedEngine::open_on(Arc::new(disk), index, hands, options)?);
+    pub(crate) fn with(disk: impl Disk, index: &Path, clock: TestClock, options: Options) -> Result<Self, OpenError> {
+        let engine = Arc::new(EmbeddedEngine::open_on(Arc::new(disk), index, clock, options)?);
         let store = Store::new(Arc::<EmbeddedEngine>::clone(&engine));
         Ok(Self { engine, store })
     }

@@ -56,35 +56,35 @@ pub fn parse_chunk_key(bytes: &[u8]) -> Result<ChunkToken, StoreError> {
     Ok(token)
 }
 
-pub(super) fn edge_key(source: ContentId, user: ContentId) -> Bytes {
+pub(crate) fn edge_key(source: ContentId, user: ContentId) -> Bytes {
     key(EDGE).number(source.number()).number(user.number()).build()
 }
 
-pub(super) fn edges_of(source: ContentId) -> KeyRange {
+pub(crate) fn edges_of(source: ContentId) -> KeyRange {
     key(EDGE).number(source.number()).range()
 }
 
-pub(super) fn use_key(user: ContentId, source: ContentId) -> Bytes {
+pub(crate) fn use_key(user: ContentId, source: ContentId) -> Bytes {
     key(USE).number(user.number()).number(source.number()).build()
 }
 
-pub(super) fn uses_of(user: ContentId) -> KeyRange {
+pub(crate) fn uses_of(user: ContentId) -> KeyRange {
     key(USE).number(user.number()).range()
 }
 
-pub(super) fn parse_use_key(bytes: &[u8]) -> Result<ContentId, StoreError> {
+pub(crate) fn parse_use_key(bytes: &[u8]) -> Result<ContentId, StoreError> {
     parse_pair_key(bytes, USE).map(|(_, source)| ContentId::new(source))
 }
 
-pub(super) fn pin_key(source: ContentId, pin: u64) -> Bytes {
+pub(crate) fn pin_key(source: ContentId, pin: u64) -> Bytes {
     key(PIN).number(source.number()).number(pin).build()
 }
 
-pub(super) fn pins_of(source: ContentId) -> KeyRange {
+pub(crate) fn pins_of(source: ContentId) -> KeyRange {
     key(PIN).number(source.number()).range()
 }
 
-pub(super) fn pin_deadline_key(until: Timestamp, source: ContentId, pin: u64) -> Bytes {
+pub(crate) fn pin_deadline_key(until: Timestamp, source: ContentId, pin: u64) -> Bytes {
     key(PIN_DEADLINE).number(until.ticks()).number(source.number()).number(pin).build()
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn parse_pin_deadline_key(bytes: &[u8]) -> Result<(Timestamp, Content
     Ok(pin)
 }
 
-pub(super) fn released_key(content: ContentId) -> Bytes {
+pub(crate) fn released_key(content: ContentId) -> Bytes {
     key(RELEASED).number(content.number()).build()
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn sweeps() -> KeyRange {
     key(SWEEP).range()
 }
 
-pub(super) fn guard(content: ContentId) -> Bytes {
+pub(crate) fn guard(content: ContentId) -> Bytes {
     key(GUARD).number(content.number()).build()
 }
 

@@ -6,8 +6,8 @@ use types::ContentId;
 use super::{Reader, Writer};
 use crate::{chunk::ChunkRef, error::StoreError};
 
-const CHUNK_FORMAT: u8 = 1;
-const HOLDINGS_FORMAT: u8 = 1;
+const CHUNK_VERSION: u8 = 1;
+const HOLDINGS_VERSION: u8 = 1;
 
 /// The row of a live chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,18 +32,18 @@ pub struct Slices {
 }
 
 impl ChunkRecord {
-    pub(super) fn encode(&self) -> Bytes {
+    pub(crate) fn encode(&self) -> Bytes {
         let Slices { rows, bytes, offset } = self.slices;
-        let writer = self.chunk.write(Writer::new(CHUNK_FORMAT).number(self.owner.number()));
+        let writer = self.chunk.write(Writer::new(CHUNK_VERSION).number(self.owner.number()));
         writer.number(rows).number(bytes).number(offset).build()
     }
 
     /// Reads the stored form.
     ///
     /// # Errors
-    /// The record is of another format or length.
+    /// The record is of an unknown version, or of another length.
     pub fn decode(record: &[u8]) -> Result<Self, StoreError> {
-        let mut reader = Reader::new("a chunk's row", record, CHUNK_FORMAT)?;
+        let mut reader = Reader::new("a chunk's row", record, CHUNK_VERSION)?;
         let owner = ContentId::new(reader.number()?);
         let chunk = ChunkRef::read(&mut reader)?;
         let slices = Slices { rows: reader.number()?, bytes: reader.number()?, offset: reader.number()? };
@@ -74,7 +74,7 @@ impl Holdings {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> Bytes {
-        let writer = Writer::new(HOLDINGS_FORMAT);
+        let writer = Writer::new(HOLDINGS_VERSION);
         match self {
             Self::Nothing => writer.byte(0).build(),
             Self::Chunk(chunk) => chunk.write(writer.byte(1)).build(),
@@ -86,9 +86,9 @@ impl Holdings {
     /// Reads the stored form.
     ///
     /// # Errors
-    /// The record is of another format, kind or length.
+    /// The record is of an unknown version or kind, or of another length.
     pub fn decode(record: &[u8]) -> Result<Self, StoreError> {
-        let mut reader = Reader::new("the holdings of a content", record, HOLDINGS_FORMAT)?;
+        let mut reader = Reader::new("the holdings of a content", record, HOLDINGS_VERSION)?;
         let holdings = match reader.byte()? {
             0 => Self::Nothing,
             1 => Self::Chunk(ChunkRef::read(&mut reader)?),
