@@ -18,7 +18,7 @@ use crate::{
 pub struct ChunkToken([u8; Self::BYTES]);
 
 impl ChunkToken {
-    /// Its length.
+    /// How long every token is.
     pub const BYTES: usize = 16;
 
     /// A token of these bytes. For engines.

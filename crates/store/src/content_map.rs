@@ -44,7 +44,7 @@ const VERSION: u8 = 1;
 /// A part of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The chunk.
+    /// The chunk that the bytes are in; several slices may be of one.
     pub chunk: ChunkRef,
     /// Bytes of the chunk before the slice.
     pub skip: u64,
@@ -75,7 +75,7 @@ impl Slice {
 pub struct Segment {
     /// Where it begins in the content.
     pub offset: u64,
-    /// Its bytes.
+    /// Where its bytes are.
     pub slice: Slice,
 }
 

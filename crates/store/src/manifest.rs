@@ -22,7 +22,7 @@ pub const BLOCK_ID_BYTES: usize = 64;
 pub struct Block {
     /// Where the block ends in the whole content; it begins where the one before ends.
     pub end: u64,
-    /// Its bytes.
+    /// Where its bytes are.
     pub chunk: ChunkRef,
     /// Its id, at most [`BLOCK_ID_BYTES`].
     pub id: Bytes,

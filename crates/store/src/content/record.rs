@@ -14,7 +14,7 @@ const HOLDINGS_VERSION: u8 = 1;
 pub struct ChunkRecord {
     /// The content it belongs to.
     pub owner: ContentId,
-    /// Its name.
+    /// Its reference; the key of the row has the token of it.
     pub chunk: ChunkRef,
     /// The rows of a content map that refer to it; none for chunks outside maps.
     pub slices: Slices,
@@ -61,7 +61,7 @@ pub enum Holdings {
     Chunk(ChunkRef),
     /// The blocks of a manifest, from this record on, and the manifest itself.
     Manifest {
-        /// The manifest.
+        /// The chunk that lists the blocks. It is freed last.
         manifest: ChunkRef,
         /// Records before this one are freed already.
         next: u64,
