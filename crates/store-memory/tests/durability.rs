@@ -35,7 +35,7 @@ async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 
 async fn put(store: &Store, name: &str, value: &'static str) -> Result<(), StoreError> {
     store
-        .transact(Scope::new().object(name.as_bytes()), |txn| async move {
+        .transact(Scope::of(name.as_bytes()), |txn| async move {
             txn.put(key(name), value);
             Ok(())
         })
