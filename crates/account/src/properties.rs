@@ -197,7 +197,7 @@ mod tests {
         for change in changes {
             let request = SetServiceProperties { account: ACCOUNT, service: Service::Queue, change };
             let request = &Authorized::for_tests(request);
-            store.transact(Scope::unit(ACCOUNT), |txn| async move { set(&txn, request).await }).await.unwrap();
+            store.transact(Scope::new(), |txn| async move { set(&txn, request).await }).await.unwrap();
         }
         let found = of(&store.snapshot(), ACCOUNT, Service::Queue).await.unwrap();
         let expected = ServiceProperties {
@@ -214,7 +214,7 @@ mod tests {
         let change = PropertiesChange { cors: Some(Vec::new()), ..PropertiesChange::default() };
         let request =
             &Authorized::for_tests(SetServiceProperties { account: ACCOUNT, service: Service::Queue, change });
-        store.transact(Scope::unit(ACCOUNT), |txn| async move { set(&txn, request).await }).await.unwrap();
+        store.transact(Scope::new(), |txn| async move { set(&txn, request).await }).await.unwrap();
         let found = of(&store.snapshot(), ACCOUNT, Service::Queue).await.unwrap();
         assert_eq!(found, ServiceProperties { cors: Vec::new(), ..expected });
     }

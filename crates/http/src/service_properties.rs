@@ -53,7 +53,7 @@ pub async fn set(
     let wanted = SetServiceProperties { account: caller.unit(), service, change };
     let operation = &caller.authorize(&store.snapshot(), wanted).await?;
     store
-        .transact(Scope::unit(caller.unit()), |txn| async move { properties::set(&txn, operation).await })
+        .transact(Scope::new(), |txn| async move { properties::set(&txn, operation).await })
         .await
         .map_err(|error: PropertiesError| failed(&error))?;
     Ok(Response::new(StatusCode::ACCEPTED))
