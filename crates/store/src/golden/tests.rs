@@ -1,3 +1,5 @@
+//! Golden bytes of every record, key and manifest of this crate: encoded to exactly these, and decoded from them.
+
 use bytes::Bytes;
 use types::{ContentId, Timestamp};
 
