@@ -442,7 +442,7 @@ impl World {
                 // What fails is tried again.
                 match kind {
                     2..5 => drop(sweep::step(&store).await),
-                    5 => drop(engine.collect(&store).await),
+                    5 => drop(engine.collect().await),
                     6 => drop(blob::sweep::step(&store, &mut blob::sweep::Cursor::default()).await),
                     7 => drop(queue::expiry::step(&store, &mut queue::expiry::Cursor::default()).await),
                     8 => drop(queue::sweep::step(&store).await),

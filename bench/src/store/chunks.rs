@@ -4,7 +4,7 @@ use std::{io::Write, time::Instant};
 
 use bytes::Bytes;
 use store::{Scope, StoreError, content};
-use types::{ContentId, UnitId};
+use types::ContentId;
 
 use super::{Arguments, Report, open, resident_mib, runtime};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, report: &mut Report) -> anyhow::Result<
             let pending = &pending;
             opened
                 .store
-                .transact(Scope::unit(UnitId::new(1)), |txn| async move {
+                .transact(Scope::new(), |txn| async move {
                     content::link(&txn, pending, ContentId::new(1));
                     Ok::<_, StoreError>(())
                 })

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use fjall::{Database, KeyspaceCreateOptions, PersistMode};
 use store::{Scope, Store, StoreError, content, key::KeyBuilder, space::Space};
-use types::{ContentId, UnitId};
+use types::ContentId;
 
 use super::{Arguments, Dice, Report, open, runtime};
 
@@ -107,7 +107,7 @@ async fn committer(store: Store, task: u64, end: Instant, object: Object) -> Res
         };
         let (first, second, value, chunk) = (&first, &second, &value, &chunk);
         store
-            .transact(Scope::unit(UnitId::new(1)).object(latch), |txn| async move {
+            .transact(Scope::of(latch), |txn| async move {
                 txn.put(first.clone(), value.clone());
                 match chunk {
                     Some(chunk) => content::link(&txn, chunk, owner),

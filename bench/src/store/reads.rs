@@ -7,7 +7,6 @@ use std::{
 
 use bytes::Bytes;
 use store::{Read, Scope, Store, StoreError, key::KeyBuilder, space::Space};
-use types::UnitId;
 
 use super::{Arguments, Dice, Opened, Report, open, runtime};
 
@@ -24,7 +23,7 @@ pub(crate) fn load(opened: &Opened, rows: u64) -> anyhow::Result<()> {
     let runtime = runtime()?;
     for start in (0..rows).step_by(2000) {
         let value = &value;
-        runtime.block_on(opened.store.transact(Scope::unit(UnitId::new(1)), |txn| async move {
+        runtime.block_on(opened.store.transact(Scope::new(), |txn| async move {
             for number in start..(start + 2000).min(rows) {
                 txn.put(key(number), value.clone());
             }
@@ -57,7 +56,7 @@ fn compacting(opened: &Opened, time: Duration) -> anyhow::Result<()> {
     let mut round = 0;
     while start.elapsed() < time {
         let value = &value;
-        runtime.block_on(opened.store.transact(Scope::unit(UnitId::new(1)), |txn| async move {
+        runtime.block_on(opened.store.transact(Scope::new(), |txn| async move {
             for number in 0..500 {
                 txn.put(key(round * 7919 + number), value.clone());
             }

@@ -224,7 +224,7 @@ impl Accounts {
     ) -> Result<(), AccountChangeError> {
         let (key, change) = (&row_key(name), &change);
         store
-            .transact(Scope::unit(UnitId::new(0)), |txn| async move {
+            .transact(Scope::new(), |txn| async move {
                 let Some(row) = txn.get(key).await? else {
                     return Err(AccountChangeError::NotFound(name.as_str().to_owned()));
                 };
@@ -281,7 +281,7 @@ fn private(key: &AccountKey) -> Result<(), AccountChangeError> {
 async fn unit_of(store: &Store, name: &AccountName) -> Result<UnitId, StoreError> {
     let key = &row_key(name);
     store
-        .transact(Scope::unit(UnitId::new(0)), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             if let Some(row) = txn.get(key).await? {
                 return decode(&row).map(|record| UnitId::new(record.unit));
             }
@@ -395,7 +395,7 @@ mod tests {
     async fn accounts_that_were_removed_hide_nobody() {
         let store = MemoryEngine::new(SystemTime::default()).store();
         let removed = &encode(&AccountRecord { unit: 1, keys: Vec::new() }).unwrap();
-        let filled = store.transact(Scope::unit(UnitId::new(0)), |txn| async move {
+        let filled = store.transact(Scope::new(), |txn| async move {
             for number in 0..STORED_MAX {
                 txn.put(row_key(&name(&format!("gone{number}"))), removed.clone());
             }

@@ -59,7 +59,7 @@ impl World {
     async fn set_acl(&self, acl: &Acl) {
         let holder = Holder { service: Service::Blob, account: self.account.unit, name: "box" };
         let write = |txn| async move { acl::write(&txn, holder, acl) };
-        self.store.transact(Scope::unit(self.account.unit), write).await.unwrap();
+        self.store.transact(Scope::new(), write).await.unwrap();
     }
 
     fn signature(&self, fields: &Fields<'_>) -> Grant {

@@ -38,7 +38,7 @@ impl Settings {
     /// The caller may not, or the store failed.
     pub async fn set(&self, asked: &Asked<SetServiceProperties>) -> Result<(), PropertiesError> {
         let set = |txn| async move { properties::set(&txn, &asked.authorize(&txn).await?).await };
-        self.store.transact(Scope::unit(asked.account), set).await
+        self.store.transact(Scope::new(), set).await
     }
 
     /// Get Service Stats. There is one copy, and it is always current: all there is to decide is who may hear that.

@@ -57,7 +57,7 @@ pub(crate) async fn set(
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let done = service
         .store
-        .transact(Scope::unit(caller.unit()), |txn| async move { acl::set(&txn, operation).await })
+        .transact(Scope::new(), |txn| async move { acl::set(&txn, operation).await })
         .await
         .map_err(errors::of)?;
     Ok(answers::stamped(Response::new(StatusCode::OK), caller.version, done.etag, done.last_modified))

@@ -40,9 +40,7 @@ pub(crate) async fn block(
     let (operation, chunk) = (&operation, &received.chunk);
     let appended = service
         .store
-        .transact(Scope::unit(caller.unit()).object(&latch), |txn| async move {
-            append_blob::finish(&txn, operation, chunk).await
-        })
+        .transact(Scope::of(&latch), |txn| async move { append_blob::finish(&txn, operation, chunk).await })
         .await
         .map_err(errors::of)?;
     let response = answered(caller, Response::new(StatusCode::CREATED), appended);
@@ -69,7 +67,7 @@ pub(crate) async fn seal(service: &BlobService, caller: &Caller, request: &Reque
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let written = service.store.transact(scope, |txn| async move { append_blob::seal(&txn, operation).await });
     let written = written.await.map_err(errors::of)?;
     let response = answers::written(Response::new(StatusCode::OK), caller.version, written);

@@ -234,9 +234,7 @@ pub(crate) async fn delete(
         .await?;
     service
         .store
-        .transact(Scope::unit(caller.unit()).object(&latch).reclaims(), |txn| async move {
-            object::delete(&txn, operation).await
-        })
+        .transact(Scope::of(&latch).reclaims(), |txn| async move { object::delete(&txn, operation).await })
         .await
         .map_err(errors::of)?;
     Ok(Response::new(StatusCode::ACCEPTED).text_header(DELETE_TYPE_PERMANENT, "true"))

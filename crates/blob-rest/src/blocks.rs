@@ -49,9 +49,7 @@ pub(crate) async fn put(
     let (operation, chunk) = (&operation, &received.chunk);
     service
         .store
-        .transact(Scope::unit(caller.unit()).object(&latch), |txn| async move {
-            blocks::finish(&txn, operation, chunk).await
-        })
+        .transact(Scope::of(&latch), |txn| async move { blocks::finish(&txn, operation, chunk).await })
         .await
         .map_err(errors::of)?;
     Ok(answers::not_encrypted(upload.acknowledged(Response::new(StatusCode::CREATED), &received)))

@@ -36,7 +36,7 @@ pub(crate) async fn create(
         .await?;
     let made = service
         .store
-        .transact(Scope::unit(caller.unit()), |txn| async move { container::create(&txn, operation).await })
+        .transact(Scope::new(), |txn| async move { container::create(&txn, operation).await })
         .await
         .map_err(errors::of)?;
     Ok(answers::stamped(Response::new(StatusCode::CREATED), caller.version, made.etag, made.last_modified))
@@ -101,7 +101,7 @@ pub(crate) async fn set_metadata(
         .await?;
     let written = service
         .store
-        .transact(Scope::unit(caller.unit()), |txn| async move { container::set_metadata(&txn, operation).await })
+        .transact(Scope::new(), |txn| async move { container::set_metadata(&txn, operation).await })
         .await
         .map_err(errors::of)?;
     Ok(answers::written(Response::new(StatusCode::OK), caller.version, written))
@@ -124,7 +124,7 @@ pub(crate) async fn delete(
         .await?;
     service
         .store
-        .transact(Scope::unit(caller.unit()).reclaims(), |txn| async move { container::delete(&txn, operation).await })
+        .transact(Scope::new().reclaims(), |txn| async move { container::delete(&txn, operation).await })
         .await
         .map_err(errors::of)?;
     Ok(Response::new(StatusCode::ACCEPTED))

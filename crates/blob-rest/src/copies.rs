@@ -48,9 +48,9 @@ pub(crate) async fn copy_blob(
             let found = &source.described(&fetched)?;
             drop(fetched);
             let latch = operation.address.latch();
-            let begun = service.store.transact(scope(caller, &latch), |txn| async move {
-                copy::begin_foreign(&txn, operation, found).await
-            });
+            let begun = service
+                .store
+                .transact(Scope::of(&latch), |txn| async move { copy::begin_foreign(&txn, operation, found).await });
             let (copied, pending) = begun.await.map_err(errors::of)?;
             service.copies.tell(pending);
             copied
@@ -162,7 +162,7 @@ async fn by_bytes(
     Declared { md5: declared, crc64: None }.verify(&brought.found)?;
     let (operation, brought) = (&operation, &brought);
     let latch = operation.address.latch();
-    let done = service.store.transact(scope(caller, &latch), |txn| async move {
+    let done = service.store.transact(Scope::of(&latch), |txn| async move {
         copy::put_fetched(&txn, operation, &brought.source, &brought.body, brought.found.md5).await
     });
     done.await.map_err(refused)
@@ -181,17 +181,12 @@ async fn here(
     let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
     let read = &source.read(service, caller, request, target).await?;
     let latch = operation.address.latch();
-    let done =
-        service.store.transact(scope(caller, &latch), |txn| async move { copy::copy(&txn, operation, read).await });
+    let done = service.store.transact(Scope::of(&latch), |txn| async move { copy::copy(&txn, operation, read).await });
     match done.await {
         Ok(copied) => Ok(Some(copied)),
         Err(BlobError::TooManyParts) => Ok(None),
         Err(error) => Err(errors::of_copy(mode, error)),
     }
-}
-
-fn scope<'a>(caller: &Caller, latch: &'a [u8]) -> Scope<'a> {
-    Scope::unit(caller.unit()).object(latch)
 }
 
 fn destination<'a>(
@@ -265,9 +260,8 @@ pub(crate) async fn abort(service: &BlobService, caller: &Caller, request: &Requ
     };
     let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
     let latch = operation.address.latch();
-    let done = service
-        .store
-        .transact(scope(caller, &latch).reclaims(), |txn| async move { copy::abort(&txn, operation).await });
+    let done =
+        service.store.transact(Scope::of(&latch).reclaims(), |txn| async move { copy::abort(&txn, operation).await });
     done.await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }

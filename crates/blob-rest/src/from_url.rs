@@ -193,9 +193,8 @@ pub(crate) async fn put_block(
     let brought = bring(service, caller, request, blocks::block_limit(caller.version)).await?;
     let (operation, body) = (&operation, &brought.body);
     let latch = operation.address.latch();
-    let done = service.store.transact(Scope::unit(caller.unit()).object(&latch), |txn| async move {
-        blocks::finish(&txn, operation, body).await
-    });
+    let done =
+        service.store.transact(Scope::of(&latch), |txn| async move { blocks::finish(&txn, operation, body).await });
     done.await.map_err(errors::of)?;
     Ok(checked(Response::new(StatusCode::CREATED), &brought))
 }
@@ -217,9 +216,9 @@ pub(crate) async fn append_block(
     let brought = bring(service, caller, request, append_blob::block_limit(caller.version)).await?;
     let (operation, body) = (&operation, &brought.body);
     let latch = operation.address.latch();
-    let done = service.store.transact(Scope::unit(caller.unit()).object(&latch), |txn| async move {
-        append_blob::finish(&txn, operation, body).await
-    });
+    let done = service
+        .store
+        .transact(Scope::of(&latch), |txn| async move { append_blob::finish(&txn, operation, body).await });
     let appended = done.await.map_err(errors::of)?;
     let response = append::answered(caller, Response::new(StatusCode::CREATED), appended);
     Ok(checked(response, &brought))
@@ -250,9 +249,8 @@ pub(crate) async fn put_page(
     let brought = bring(service, caller, request, limits::PUT_PAGE_MAX_BYTES).await?;
     let (operation, body) = (&operation, &brought.body);
     let latch = operation.address.latch();
-    let done = service.store.transact(Scope::unit(caller.unit()).object(&latch), |txn| async move {
-        page_blob::update(&txn, operation, body).await
-    });
+    let done =
+        service.store.transact(Scope::of(&latch), |txn| async move { page_blob::update(&txn, operation, body).await });
     let done = done.await.map_err(errors::of)?;
     Ok(checked(pages::answered(caller, done), &brought))
 }

@@ -37,7 +37,7 @@ pub(crate) async fn of_blob(
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let answer = service.store.transact(scope, |txn| async move { lease::lease(&txn, operation).await });
     Ok(answered(caller, answer.await.map_err(errors::of)?))
 }
@@ -58,7 +58,7 @@ pub(crate) async fn of_container(
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit());
+    let scope = Scope::new();
     let answer = service.store.transact(scope, |txn| async move { container::lease(&txn, operation).await });
     Ok(answered(caller, answer.await.map_err(errors::of)?))
 }

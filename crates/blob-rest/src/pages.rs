@@ -52,9 +52,7 @@ async fn update(service: &BlobService, caller: &Caller, mut request: Request) ->
     let (operation, chunk) = (&operation, &received.chunk);
     let written = service
         .store
-        .transact(Scope::unit(caller.unit()).object(&latch), |txn| async move {
-            page_blob::update(&txn, operation, chunk).await
-        })
+        .transact(Scope::of(&latch), |txn| async move { page_blob::update(&txn, operation, chunk).await })
         .await
         .map_err(errors::of)?;
     Ok(upload.acknowledged(answered(caller, written), &received))

@@ -88,7 +88,7 @@ pub(crate) async fn set_metadata(
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let written = service.store.transact(scope, |txn| async move { settings::set_metadata(&txn, operation).await });
     let written = written.await.map_err(errors::of)?;
     Ok(answers::not_encrypted(answers::written(Response::new(StatusCode::OK), caller.version, written)))
@@ -111,7 +111,7 @@ pub(crate) async fn set_expiry(
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let written = service.store.transact(scope, |txn| async move { settings::set_expiry(&txn, operation).await });
     let written = written.await.map_err(errors::of)?;
     Ok(answers::written(Response::new(StatusCode::OK), caller.version, written))

@@ -78,9 +78,7 @@ async fn block(service: &BlobService, caller: &Caller, mut request: Request) -> 
     let (operation, chunk, md5) = (&operation, &received.chunk, received.md5);
     let written = service
         .store
-        .transact(Scope::unit(caller.unit()).object(&latch), |txn| async move {
-            block_blob::finish(&txn, operation, chunk, md5).await
-        })
+        .transact(Scope::of(&latch), |txn| async move { block_blob::finish(&txn, operation, chunk, md5).await })
         .await
         .map_err(errors::of)?;
     let response = answers::written(Response::new(StatusCode::CREATED), caller.version, written);
@@ -105,7 +103,7 @@ async fn page(service: &BlobService, caller: &Caller, request: &Request) -> Resu
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let written = service.store.transact(scope, |txn| async move { page_blob::create(&txn, operation).await });
     let written = written.await.map_err(errors::of)?;
     Ok(answers::not_encrypted(answers::written(Response::new(StatusCode::CREATED), caller.version, written)))
@@ -125,7 +123,7 @@ async fn append(service: &BlobService, caller: &Caller, request: &Request) -> Re
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let written = service.store.transact(scope, |txn| async move { append_blob::create(&txn, operation).await });
     let written = written.await.map_err(errors::of)?;
     Ok(answers::not_encrypted(answers::written(Response::new(StatusCode::CREATED), caller.version, written)))

@@ -22,7 +22,7 @@ pub(crate) async fn take(service: &BlobService, caller: &Caller, request: &Reque
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let taken = service.store.transact(scope, |txn| async move { snapshot::take(&txn, operation).await });
     let taken = taken.await.map_err(errors::of)?;
     let response = answers::written(Response::new(StatusCode::CREATED), caller.version, taken.written);

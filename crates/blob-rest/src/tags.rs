@@ -53,7 +53,7 @@ pub(crate) async fn set(
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let set = service.store.transact(scope, |txn| async move { tags::set(&txn, operation).await });
     set.await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))

@@ -34,7 +34,7 @@ pub(crate) async fn set(service: &BlobService, caller: &Caller, request: &Reques
             },
         )
         .await?;
-    let scope = Scope::unit(caller.unit()).object(&latch);
+    let scope = Scope::of(&latch);
     let set = service.store.transact(scope, |txn| async move { tier::set(&txn, operation).await });
     Ok(Response::new(match set.await.map_err(errors::of)? {
         TierSet::Now => StatusCode::OK,

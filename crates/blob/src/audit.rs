@@ -118,7 +118,7 @@ async fn look(rows: &impl Read, row: Row, hasher: &RandomState, sums: &mut Sums)
                 return Ok(());
             }
             exists(rows, &keys::upload(upload), "its upload").await?;
-            let live = chunk.length == 0 || content::locate(rows, chunk).await?.is_some();
+            let live = chunk.length == 0 || content::find(rows, chunk).await?.is_some();
             expect(live, "its bytes were freed")
         }
         keys::UPLOAD_DEADLINE => {
@@ -194,7 +194,7 @@ async fn has_bytes(rows: &impl Read, blob: &Blob) -> Result<(), StoreError> {
         Holdings::Chunk(chunk) => chunk,
         Holdings::Manifest { manifest, .. } => manifest,
     };
-    expect(content::locate(rows, chunk).await?.is_some(), "its bytes were freed")
+    expect(content::find(rows, chunk).await?.is_some(), "its bytes were freed")
 }
 
 async fn exists(rows: &impl Read, key: &[u8], what: &str) -> Result<(), StoreError> {

@@ -99,7 +99,7 @@ pub async fn put(store: &Store, request: &Authorized<PutBlockList<'_>>) -> Resul
     let latch = request.address.latch();
     for _ in 0..ATTEMPTS {
         let resolved = &resolve(store, request).await?;
-        let scope = Scope::unit(request.address.account).object(&latch);
+        let scope = Scope::of(&latch);
         let made = store.transact(scope, |txn| async move { commit(&txn, request, resolved).await }).await?;
         if let Some(written) = made {
             return Ok(written);

@@ -185,7 +185,7 @@ pub async fn clear(store: &Store, request: &Authorized<PutPages<'_>>) -> Result<
     let latch = request.address.latch();
     let mut begun = None;
     loop {
-        let scope = Scope::unit(request.address.account).object(&latch);
+        let scope = Scope::of(&latch);
         let step = store.transact(scope, |txn| async move { clear_step(&txn, request, begun).await }).await?;
         match step {
             ClearStep { next: None, written, .. } => return Ok(written),

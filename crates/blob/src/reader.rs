@@ -145,7 +145,7 @@ pub async fn open(
             }
             reader._pin = Some(Arc::new(store.pins().hold(content)));
             let changes = changes(found);
-            let scope = Scope::unit(found.place.0).reclaims();
+            let scope = Scope::new().reclaims();
             // Asked of what is sequenced, as the prune asks: what is not durable yet may be pruned already.
             let kept = store.transact(scope, |txn| async move {
                 if changes { keep_epoch(&txn, found).await } else { is_still(&txn, found).await }
@@ -171,7 +171,7 @@ pub async fn open(
 /// As [`object::read_content`].
 pub async fn find_and_keep(store: &Store, request: &Authorized<ReadBlob<'_>>) -> Result<FoundBlob, BlobError> {
     let latch = request.address.latch();
-    let scope = Scope::unit(request.address.account).object(&latch).reclaims();
+    let scope = Scope::of(&latch).reclaims();
     store
         .transact(scope, |txn| async move {
             let mut found = object::read_content(&txn, request, txn.now()).await?;

@@ -74,7 +74,7 @@ pub async fn set_properties(
     request: &Authorized<SetProperties<'_>>,
 ) -> Result<PropertiesSet, BlobError> {
     let latch = request.address.latch();
-    let scope = || Scope::unit(request.address.account).object(&latch);
+    let scope = || Scope::of(&latch);
     loop {
         let step = store.transact(scope(), |txn| async move { set_properties_in(&txn, request).await }).await?;
         match step {

@@ -2,7 +2,6 @@
 //! rows. After a crash a step is simply done again.
 
 use store::{Direction, Read, Row, Scope, Store};
-use types::UnitId;
 
 use crate::{
     copy::{self, CopyCursor},
@@ -16,7 +15,7 @@ mod uploads;
 
 /// The transactions of the background belong to no unit. They give space back, so they go on while the disk is full.
 const fn scope<'a>() -> Scope<'a> {
-    Scope::unit(UnitId::new(0)).reclaims()
+    Scope::new().reclaims()
 }
 
 /// The first rows of a kind.

@@ -157,7 +157,7 @@ async fn begin(world: &World, to: &str, source: &ForeignSource) -> Outcome<Pendi
 
 async fn bring(world: &World, copy: &PendingCopy, offset: u64, data: &[u8]) -> Outcome<()> {
     let piece = &world.chunk(data).await;
-    let scope = Scope::unit(ACCOUNT);
+    let scope = Scope::new();
     world.store.transact(scope, |txn| async move { copy::append_piece(&txn, copy, offset, piece).await }).await
 }
 
@@ -198,7 +198,7 @@ fn a_pending_copy_shows_nothing_and_lets_nobody_write() {
         bring(&world, &copy, 5, b"56789").await.unwrap();
         let copied = &copy;
         let end = |txn| async move { copy::finish(&txn, copied).await };
-        world.store.transact(Scope::unit(ACCOUNT), end).await.unwrap();
+        world.store.transact(Scope::new(), end).await.unwrap();
         assert_eq!(world.get("d").await.unwrap(), b"0123456789");
         let found = world.properties("d").await.unwrap();
         assert_eq!(found.copy.unwrap().status, CopyStatus::Success);
@@ -237,7 +237,7 @@ fn a_pending_copy_goes_on_after_a_crash() {
             bring(&world, copy, 0, &[b'x'; 512]).await.unwrap();
             bring(&world, copy, copy.copied, &[b'y'; 512]).await.unwrap();
             let end = |txn| async move { copy::finish(&txn, copy).await };
-            world.store.transact(Scope::unit(ACCOUNT), end).await.unwrap();
+            world.store.transact(Scope::new(), end).await.unwrap();
             assert_eq!(world.get(&copy.blob).await.unwrap(), [[b'x'; 512], [b'y'; 512]].concat(), "{}", copy.blob);
         }
         assert_eq!(world.problems().await, Vec::<String>::new());
@@ -264,7 +264,7 @@ fn a_copy_that_is_aborted_or_fails_leaves_an_empty_blob_and_no_bytes() {
         let copy = &begin(&world, "e", &foreign(BlobKind::Page, 1024)).await.unwrap();
         bring(&world, copy, 0, &[1; 512]).await.unwrap();
         let fail = |txn| async move { copy::fail(&txn, copy, "412 the source changed").await };
-        world.store.transact(Scope::unit(ACCOUNT), fail).await.unwrap();
+        world.store.transact(Scope::new(), fail).await.unwrap();
         let state = world.properties("e").await.unwrap().copy.unwrap();
         assert_eq!((state.status, state.description.as_deref()), (CopyStatus::Failed, Some("412 the source changed")));
         world.put("d", b"new").await.unwrap();
@@ -284,7 +284,7 @@ fn what_a_copy_that_did_not_succeed_left_can_be_written_to() {
                 bring(&world, copy, 0, &[1; 512]).await.unwrap();
                 if fails {
                     let fail = |txn| async move { copy::fail(&txn, copy, "412 the source changed").await };
-                    world.store.transact(Scope::unit(ACCOUNT), fail).await.unwrap();
+                    world.store.transact(Scope::new(), fail).await.unwrap();
                 } else {
                     abort(&world, to, &copy.copy_id, None).await.unwrap();
                 }

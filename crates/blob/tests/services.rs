@@ -65,7 +65,7 @@ fn a_container_lease_protects_against_deletion_and_nothing_else() {
                 conditions: Conditions::default(),
                 operation,
             });
-            let scope = Scope::unit(ACCOUNT);
+            let scope = Scope::new();
             world.store.transact(scope, |txn| async move { container::lease(&txn, request).await }).await
         };
         let properties = async |lease_id| {
@@ -76,13 +76,13 @@ fn a_container_lease_protects_against_deletion_and_nothing_else() {
             let preconditions = ContainerPreconditions { lease_id, ..ContainerPreconditions::default() };
             let metadata = vec![("a".to_owned(), "b".to_owned())];
             let request = &authorized(SetContainerMetadata { account: ACCOUNT, name: name(), preconditions, metadata });
-            let scope = Scope::unit(ACCOUNT);
+            let scope = Scope::new();
             world.store.transact(scope, |txn| async move { container::set_metadata(&txn, request).await }).await
         };
         let delete = async |lease_id| {
             let preconditions = ContainerPreconditions { lease_id, ..ContainerPreconditions::default() };
             let request = &authorized(DeleteContainer { account: ACCOUNT, name: name(), preconditions });
-            let scope = Scope::unit(ACCOUNT);
+            let scope = Scope::new();
             world.store.transact(scope, |txn| async move { container::delete(&txn, request).await }).await
         };
         let before = properties(None).await.unwrap();
@@ -126,7 +126,7 @@ fn conditions_that_a_container_operation_takes() {
             let preconditions = ContainerPreconditions { conditions, ..ContainerPreconditions::default() };
             let (name, metadata) = (container_name("things"), Vec::new());
             let request = &authorized(SetContainerMetadata { account: ACCOUNT, name, preconditions, metadata });
-            let scope = Scope::unit(ACCOUNT);
+            let scope = Scope::new();
             let set = |txn| async move { container::set_metadata(&txn, request).await };
             assert_eq!(name_of(&world.store.transact(scope, set).await), outcome, "{conditions:?}");
         }
@@ -138,7 +138,7 @@ fn conditions_that_a_container_operation_takes() {
             let preconditions = ContainerPreconditions { conditions, ..ContainerPreconditions::default() };
             let request =
                 &authorized(DeleteContainer { account: ACCOUNT, name: container_name("things"), preconditions });
-            let scope = Scope::unit(ACCOUNT);
+            let scope = Scope::new();
             let delete = |txn| async move { container::delete(&txn, request).await };
             assert_eq!(name_of(&world.store.transact(scope, delete).await), outcome, "{conditions:?}");
         }
@@ -155,7 +155,7 @@ fn public_access_stands_in_the_access_control_list() {
             public_access: PublicAccess::Blob,
             metadata: Vec::new(),
         });
-        let scope = || Scope::unit(ACCOUNT);
+        let scope = || Scope::new();
         world.store.transact(scope(), |txn| async move { container::create(&txn, request).await }).await.unwrap();
         let holder = access::acl::Holder { service: access::need::Service::Blob, account: ACCOUNT, name: "public" };
         let listed = async || {

@@ -10,7 +10,6 @@ use blob::{Preconditions, block_blob::NewBlob, settings::Expiry};
 use bytes::Bytes;
 use store::{Scope, StoreError, key::KeyBuilder, space::Space};
 use support::*;
-use types::UnitId;
 
 #[test]
 fn a_container_goes_however_much_its_blobs_say_about_themselves() {
@@ -91,7 +90,7 @@ fn a_row_that_cannot_be_read_holds_up_nothing_behind_it() {
         assert_eq!(world.engine.stored_chunks(), 2);
         // A deleted container whose key is longer than one should be.
         let damaged = &KeyBuilder::new(Space::Blob, 0x03).number(1).number(2).build();
-        let written = world.store.transact(Scope::unit(UnitId::new(0)), |txn| async move {
+        let written = world.store.transact(Scope::new(), |txn| async move {
             txn.put(damaged.clone(), Bytes::new());
             Ok::<_, StoreError>(())
         });

@@ -26,7 +26,7 @@ pub(crate) async fn set(
     let operation = SetQueueAcl { address, acl: Acl { policies, ..Acl::default() } };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object);
+    let scope = Scope::of(&object);
     service
         .store
         .transact(scope, |txn| async move { queue::set_acl(&txn, operation).await })

@@ -96,7 +96,7 @@ pub(crate) async fn clear(
     let operation = ClearMessages { address: names::address(caller, request)? };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object).reclaims();
+    let scope = Scope::of(&object).reclaims();
     service
         .store
         .transact(scope, |txn| async move { domain::clear(&txn, operation).await })

@@ -18,7 +18,7 @@ pub(crate) async fn create(
         CreateQueue { address: names::address(caller, request)?, metadata: metadata::from_headers(&request.headers)? };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object);
+    let scope = Scope::of(&object);
     let created = service
         .store
         .transact(scope, |txn| async move { domain::create(&txn, operation).await })
@@ -38,7 +38,7 @@ pub(crate) async fn delete(
     let operation = DeleteQueue { address: names::address(caller, request)? };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object).reclaims();
+    let scope = Scope::of(&object).reclaims();
     service
         .store
         .transact(scope, |txn| async move { domain::delete(&txn, operation).await })
@@ -72,7 +72,7 @@ pub(crate) async fn set_metadata(
     };
     let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
     let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object);
+    let scope = Scope::of(&object);
     service
         .store
         .transact(scope, |txn| async move { domain::set_metadata(&txn, operation).await })

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use store::{Direction, Read, Scope, Store, StoreError, Txn};
-use types::{Timestamp, UnitId};
+use types::Timestamp;
 
 use crate::{
     errors::QueueError,
@@ -39,7 +39,7 @@ pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, QueueError
     let reached = keys::parse_expiry(&last.key)?.0;
     let due = &due;
     store
-        .transact(Scope::unit(UnitId::new(0)).reclaims(), |txn| async move {
+        .transact(Scope::new().reclaims(), |txn| async move {
             let mut gone: BTreeMap<Line, i64> = BTreeMap::new();
             for row in due {
                 if let Some(line) = remove(&txn, &row.key, now).await? {

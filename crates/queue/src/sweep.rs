@@ -4,7 +4,6 @@
 
 use bytes::Bytes;
 use store::{Direction, Read, Scope, Store, Txn};
-use types::UnitId;
 
 use crate::{
     errors::QueueError,
@@ -27,7 +26,7 @@ pub async fn step(store: &Store) -> Result<bool, QueueError> {
     let mut series = store.series();
     for row in &sweeps {
         let (line, progress) = (keys::parse_sweep(&row.key)?, &row.key);
-        let scope = Scope::unit(UnitId::new(0)).reclaims();
+        let scope = Scope::new().reclaims();
         series.transact(scope, |txn| async move { remove_some(&txn, line, progress).await }).await?;
     }
     series.durable().await?;

@@ -27,8 +27,7 @@ fn a_peek_after_its_key_was_rotated_is_denied() {
         let account = accounts.get("mine").unwrap();
         let address = Address { account: account.unit, queue: QueueName::parse("jobs").unwrap() };
         let create = &Authorized::for_tests(CreateQueue { address: address.clone(), metadata: Vec::new() });
-        let created =
-            store.transact(Scope::unit(account.unit), |txn| async move { queue::queue::create(&txn, create).await });
+        let created = store.transact(Scope::new(), |txn| async move { queue::queue::create(&txn, create).await });
         created.await.unwrap();
 
         let fields = Fields {

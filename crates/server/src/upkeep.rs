@@ -10,7 +10,7 @@ use std::{
 };
 
 use net::Shutdown;
-use store::{Store, sweep};
+use store::sweep;
 use store_embedded::{EmbeddedEngine, ScrubCursor};
 
 use crate::{engine::Opened, metrics::Metrics};
@@ -41,7 +41,7 @@ pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdow
     match &opened.embedded {
         None => sweep.await,
         Some(engine) => {
-            let collect = collect(&opened.store, engine, &metrics, shutdown.clone());
+            let collect = collect(engine, &metrics, shutdown.clone());
             let scrub = scrub(engine, &metrics, shutdown);
             tokio::join!(sweep, collect, scrub);
         }
@@ -108,7 +108,7 @@ where
     }
 }
 
-async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {
+async fn collect(engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {
     let (mut pause, mut looks) = (COLLECT_LOOK, 0);
     while !shutdown.pause(pause).await {
         looks += 1;
@@ -116,7 +116,7 @@ async fn collect(store: &Store, engine: &EmbeddedEngine, metrics: &Metrics, mut 
             continue;
         }
         looks = 0;
-        pause = match engine.collect(store).await {
+        pause = match engine.collect().await {
             Ok(collected) => {
                 metrics.upkeep.collected_bytes.fetch_add(collected.bytes, Ordering::Relaxed);
                 if collected.more { BUSY } else { COLLECT_LOOK }

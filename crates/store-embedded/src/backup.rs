@@ -28,6 +28,7 @@ use crate::{
     identity::{Identity, VERSION_FILE},
     index::Index,
     log::{self, LogWriter, SegmentSource, StoredRow, Value},
+    moved,
     open::OpenError,
     options::Options,
     views::IndexView,
@@ -124,12 +125,15 @@ impl EmbeddedEngine {
         let index = Index::open(path, 1024 * 1024)?;
         index.skip_to(SEQUENCE);
         let mut live = BTreeMap::new();
-        let start = KeyBuilder::space(Space::Store).build();
-        for row in self.shared().raw_rows(&KeyRange { start, end: None }, bound) {
+        // Of the engine's own rows the places of moved chunks; its counters are made anew.
+        let [places, residents] = moved::all();
+        let others = KeyRange { start: KeyBuilder::space(Space::Store).build(), end: None };
+        for row in [places, residents, others].iter().flat_map(|range| self.shared().raw_rows(range, bound)) {
             let (key, stored) = row?;
-            if let (Ok((extent, _)), Value::Inline(row)) = (content::parse_chunk_key(&key), Value::decode(&stored)?) {
-                let length = ChunkRecord::decode(&row)?.chunk.length;
-                *live.entry(extent).or_default() += content::stored_bytes(length);
+            if let (Ok(token), Value::Inline(row)) = (content::parse_chunk_key(&key), Value::decode(&stored)?) {
+                let extent = self.shared().place_of(token, bound)?.extent;
+                let bytes = extent::stored_bytes(ChunkRecord::decode(&row)?.chunk.length);
+                *live.entry(extent).or_default() += i64::try_from(bytes).unwrap_or(i64::MAX);
             }
             let memtable_bytes = index.insert(&StoredRow { key, value: Some(stored) }, SEQUENCE);
             done.rows += 1;

@@ -1,18 +1,27 @@
 //! Verification of a whole store: every row parses, every chunk exists and matches, no orphan survives a collection,
 //! counters agree.
 
-use std::hash::{BuildHasher, RandomState};
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, RandomState},
+};
 
 use store::{
-    ChunkRef, Snapshot, StoreError,
-    audit::{self, Audit},
-    content,
+    ChunkRef, Snapshot, StoreError, audit,
+    content::{self, ChunkRecord},
     engine::{Engine, Horizon},
     key::KeyRange,
     space::Space,
 };
 
-use crate::{checkpointer, engine::EmbeddedEngine, extent::PlacedChunk, log::Value, open::Recovery};
+use crate::{
+    checkpointer,
+    engine::EmbeddedEngine,
+    extent::{Place, PlacedChunk, stored_bytes},
+    log::Value,
+    moved,
+    open::Recovery,
+};
 
 /// What a verification found.
 #[derive(Debug, Default)]
@@ -57,22 +66,19 @@ impl EmbeddedEngine {
         let mut done = CheckProgress::default();
         let snapshot = Snapshot::new(self.view(Horizon::Durable));
         let bound = snapshot.instant().0 + 1;
-        let mut spilled = SpillSums::default();
+        let mut sums = Sums::default();
         let mut report = CheckReport { recovery: self.shared().recovery, ..CheckReport::default() };
-        self.check_rows(bound, &mut report, &mut spilled, |rows| progress(CheckProgress { rows, ..done }))?;
+        self.check_rows(bound, &mut report, &mut sums, |rows| progress(CheckProgress { rows, ..done }))?;
+        self.check_places(bound, &mut report, &mut sums)?;
         done.rows = report.rows;
 
         let mut damaged = Vec::new();
-        let audit = audit::audit(&snapshot, |located| {
-            let chunk = located.record.chunk;
-            if located.record.owner == content::ENGINE {
-                spilled.in_chunks = spilled.in_chunks.wrapping_add(spilled.hasher.hash_one(chunk));
-            }
-            match self.check_chunk(chunk, located.extent, located.offset) {
+        let audit = audit::audit(&snapshot, |record| {
+            match self.check_chunk(&record, bound, &mut sums) {
                 Err(StoreError::Corrupt(what)) => damaged.push(what.to_string()),
                 other => other?,
             }
-            done.chunk_bytes += chunk.length;
+            done.chunk_bytes += record.chunk.length;
             progress(done);
             Ok(())
         })
@@ -80,10 +86,13 @@ impl EmbeddedEngine {
         report.chunks = audit.chunks;
         report.chunk_bytes = done.chunk_bytes;
         report.problems.extend(damaged.into_iter().take(audit::PROBLEMS));
-        if spilled.in_rows != spilled.in_chunks {
+        if sums.spilled_rows != sums.spilled_chunks {
             report.problems.push("spilled rows and the chunks of their values do not agree".into());
         }
-        self.check_counters(&audit, &mut report);
+        if sums.places != sums.residents || sums.places != sums.moved {
+            report.problems.push("moved chunks and the rows of their places do not agree".into());
+        }
+        self.check_counters(&sums.live_bytes, &mut report);
         report.problems.extend(audit.problems);
         drop(snapshot);
         self.check_orphans(&mut report)?;
@@ -94,7 +103,7 @@ impl EmbeddedEngine {
         &self,
         bound: u64,
         report: &mut CheckReport,
-        spilled: &mut SpillSums,
+        sums: &mut Sums,
         mut progress: impl FnMut(u64),
     ) -> Result<(), StoreError> {
         let start = store::key::KeyBuilder::space(Space::Store).build();
@@ -102,7 +111,7 @@ impl EmbeddedEngine {
             match row.and_then(|(_, stored)| Value::decode(&stored)) {
                 Ok(Value::Inline(_)) => {}
                 Ok(Value::Spilled(chunk)) => {
-                    spilled.in_rows = spilled.in_rows.wrapping_add(spilled.hasher.hash_one(chunk));
+                    sums.spilled_rows = sums.spilled_rows.wrapping_add(sums.hasher.hash_one(chunk));
                 }
                 Err(StoreError::Corrupt(what)) if report.problems.len() < audit::PROBLEMS => {
                     report.problems.push(what.to_string());
@@ -118,24 +127,42 @@ impl EmbeddedEngine {
         Ok(())
     }
 
-    fn check_chunk(&self, chunk: ChunkRef, extent: u64, offset: u64) -> Result<(), StoreError> {
-        match self.shared().extents.get(extent) {
-            Ok(Some(extent)) => PlacedChunk { extent, offset, chunk }.verify(),
-            Ok(None) => {
-                Err(StoreError::corrupt(format!("chunk {chunk} is in extent {extent:x}, which does not exist")))
+    /// The rows of moved chunks, from both sides.
+    fn check_places(&self, bound: u64, report: &mut CheckReport, sums: &mut Sums) -> Result<(), StoreError> {
+        let [places, residents] = moved::all();
+        for (range, residents) in [(places, false), (residents, true)] {
+            for row in self.shared().raw_rows(&range, bound) {
+                match row.and_then(|(key, stored)| moved::parse(&key, &stored)) {
+                    Ok(pair) => {
+                        let sum = if residents { &mut sums.residents } else { &mut sums.places };
+                        *sum = sum.wrapping_add(sums.hasher.hash_one(pair));
+                    }
+                    Err(StoreError::Corrupt(what)) => report.problems.push(what.to_string()),
+                    Err(error) => return Err(error),
+                }
             }
-            Err(error) => Err(error),
+        }
+        Ok(())
+    }
+
+    fn check_chunk(&self, record: &ChunkRecord, bound: u64, sums: &mut Sums) -> Result<(), StoreError> {
+        let chunk = record.chunk;
+        let place = self.shared().place_of(chunk.token, bound)?;
+        sums.count(record, place);
+        match self.shared().extents.get(place.extent)? {
+            Some(extent) => PlacedChunk { extent, offset: place.offset, chunk }.verify(),
+            None => Err(StoreError::corrupt(format!("chunk {chunk} is at {place}, which does not exist"))),
         }
     }
 
-    fn check_counters(&self, audit: &Audit, report: &mut CheckReport) {
+    fn check_counters(&self, live_bytes: &BTreeMap<u64, i64>, report: &mut CheckReport) {
         let state = self.shared().sequencer.lock();
-        let mut extents: Vec<u64> = state.live.keys().chain(audit.live_bytes.keys()).copied().collect();
+        let mut extents: Vec<u64> = state.live.keys().chain(live_bytes.keys()).copied().collect();
         extents.sort_unstable();
         extents.dedup();
         for extent in extents {
             let counted = state.live.get(&extent).copied().unwrap_or_default();
-            let found = audit.live_bytes.get(&extent).copied().unwrap_or_default();
+            let found = live_bytes.get(&extent).copied().unwrap_or_default();
             if counted != found {
                 report.problems.push(format!("extent {extent:x} has {found} live bytes and counts {counted}"));
             }
@@ -156,10 +183,31 @@ impl EmbeddedEngine {
     }
 }
 
-/// Chunks of spilled values, from the rows' side and from the chunks' side: each once, or something is lost or leaked.
+/// What must agree in the end, as sums of hashes: nothing lost, nothing leaked.
 #[derive(Default)]
-struct SpillSums {
+struct Sums {
     hasher: RandomState,
-    in_rows: u64,
-    in_chunks: u64,
+    /// Chunks of spilled values, from the rows' side and from the chunks' side.
+    spilled_rows: u64,
+    spilled_chunks: u64,
+    /// Moved chunks, by their two rows and from the chunks' side.
+    places: u64,
+    residents: u64,
+    moved: u64,
+    /// Live bytes by extent, as the chunks have them.
+    live_bytes: BTreeMap<u64, i64>,
+}
+
+impl Sums {
+    fn count(&mut self, record: &ChunkRecord, place: Place) {
+        let chunk: ChunkRef = record.chunk;
+        let bytes = i64::try_from(stored_bytes(chunk.length)).unwrap_or(i64::MAX);
+        *self.live_bytes.entry(place.extent).or_default() += bytes;
+        if record.owner == content::ENGINE {
+            self.spilled_chunks = self.spilled_chunks.wrapping_add(self.hasher.hash_one(chunk));
+        }
+        if place != Place::of(chunk.token) {
+            self.moved = self.moved.wrapping_add(self.hasher.hash_one((chunk.token, place)));
+        }
+    }
 }

@@ -10,6 +10,7 @@ use store::{
     Direction, StoreError,
     engine::Sequence,
     key::{KeyBuilder, KeyParser},
+    record::{Reader, Writer},
     space::Space,
 };
 use types::Timestamp;
@@ -18,7 +19,7 @@ use crate::{index::Index, log::StoredRow};
 
 const META: u8 = 1;
 const EXTENT: u8 = 2;
-const FORMAT: u8 = 1;
+const VERSION: u8 = 1;
 
 /// What a checkpoint says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,14 +32,11 @@ pub(crate) struct Meta {
 
 /// The rows of a checkpoint.
 pub(crate) fn rows(meta: &Meta, live: &HashMap<u64, i64>, changed: &HashSet<u64>) -> Vec<StoredRow> {
-    let mut value = vec![FORMAT];
-    for field in [meta.sequence.0, meta.time.ticks(), meta.id_limit] {
-        value.extend_from_slice(&field.to_le_bytes());
-    }
-    let mut rows = vec![StoredRow { key: meta_key(), value: Some(Bytes::from(value)) }];
+    let value = Writer::new(VERSION).number(meta.sequence.0).number(meta.time.ticks()).number(meta.id_limit).build();
+    let mut rows = vec![StoredRow { key: meta_key(), value: Some(value) }];
     rows.extend(changed.iter().map(|extent| StoredRow {
         key: KeyBuilder::new(Space::Engine, EXTENT).number(*extent).build(),
-        value: live.get(extent).filter(|bytes| **bytes != 0).map(|bytes| Bytes::copy_from_slice(&bytes.to_le_bytes())),
+        value: live.get(extent).filter(|bytes| **bytes != 0).map(|bytes| encode_live(*bytes)),
     }));
     rows
 }
@@ -55,8 +53,8 @@ pub(crate) fn read(index: &Index) -> Result<(Meta, HashMap<u64, i64>), StoreErro
         let (key, value) = row?;
         let mut parser = KeyParser::new(&key, Space::Engine, EXTENT)?;
         let extent = parser.number()?;
-        let bytes = value.as_ref().try_into().map_err(|_| malformed())?;
-        live.insert(extent, i64::from_le_bytes(bytes));
+        parser.end()?;
+        live.insert(extent, decode_live(&value)?);
     }
     Ok((meta, live))
 }
@@ -65,17 +63,20 @@ fn meta_key() -> Bytes {
     KeyBuilder::new(Space::Engine, META).build()
 }
 
-fn decode(stored: &[u8]) -> Result<Meta, StoreError> {
-    let (format, fields) = stored.split_first().ok_or_else(malformed)?;
-    if *format != FORMAT {
-        return Err(malformed());
-    }
-    let mut numbers = fields.chunks_exact(8).filter_map(|field| field.try_into().ok().map(u64::from_le_bytes));
-    let mut next = || numbers.next().ok_or_else(malformed);
-    let (sequence, time, id_limit) = (next()?, next()?, next()?);
+pub(crate) fn decode(stored: &[u8]) -> Result<Meta, StoreError> {
+    let mut reader = Reader::new("the checkpoint of the index", stored, VERSION)?;
+    let (sequence, time, id_limit) = (reader.number()?, reader.number()?, reader.number()?);
+    reader.end()?;
     Ok(Meta { sequence: Sequence(sequence), time: Timestamp::from_ticks(time), id_limit })
 }
 
-fn malformed() -> StoreError {
-    StoreError::corrupt("the checkpoint of the index")
+fn encode_live(bytes: i64) -> Bytes {
+    Writer::new(VERSION).number(bytes.cast_unsigned()).build()
+}
+
+pub(crate) fn decode_live(stored: &[u8]) -> Result<i64, StoreError> {
+    let mut reader = Reader::new("the live bytes of an extent", stored, VERSION)?;
+    let bytes = reader.number()?.cast_signed();
+    reader.end()?;
+    Ok(bytes)
 }

@@ -145,7 +145,7 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<bool, StoreError> {
     if !shared.wait_synced(sealed.last_commit) {
         return Err(StoreError::Closed);
     }
-    shared.extents.write_owed().map_err(|error| match shared.full_or(error) {
+    shared.extents.write_backlog().map_err(|error| match shared.full_or(error) {
         wait @ (StoreError::Full { .. } | StoreError::Exhausted(_)) => wait,
         failed => shared.poison(&failed),
     })?;

@@ -1,27 +1,29 @@
 //! The collector: empties extents that are mostly dead, or while the disk is full those that hold anything dead, by moving
 //! their live chunks, so that the files can be deleted.
 //!
-//! A move is a copy, then one transaction that compares and swaps the chunk's row. References stay as they are: a
-//! forwarding row says where the chunk is now. Steps are bounded; nothing is remembered between them.
+//! A move is a copy, then one commit of the engine's own that says where the chunk is now. Its row and all references stay
+//! as they are. Steps are bounded; nothing is remembered between them.
 
 use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
 use store::{
-    Direction, PendingChunk, Read, Scope, Store, StoreError,
+    ChunkRef, StoreError,
     chunk::ChunkWriter,
-    content::{self, ChunkRecord, Located},
+    engine::{Commit, Engine, Horizon, SequenceError, View},
+    limits,
 };
-use types::UnitId;
 
 use crate::{
+    effects::Effects,
     engine::EmbeddedEngine,
-    extent::{HEADER_BYTES, PlacedChunk, RIDE_BYTES, StreamWriter, block_at},
+    extent::{HEADER_BYTES, INLINE_BYTES, Place, PlacedChunk, StreamWriter, Written, block_at, stored_bytes},
+    views::IndexView,
 };
 
 /// Bytes moved in a step.
 const STEP_BYTES: u64 = 64 * 1024 * 1024;
-/// Chunks moved in one transaction, and their bytes: small chunks ride in the log.
+/// Chunks moved in one commit, and their bytes: small chunks stand inline in the log.
 const BATCH: usize = 256;
 const BATCH_BYTES: u64 = 1024 * 1024;
 /// Dead bytes that make an extent worth the trouble.
@@ -44,6 +46,13 @@ pub struct Collected {
     pub more: bool,
 }
 
+/// A live chunk, and a copy of it elsewhere.
+struct Move {
+    chunk: ChunkRef,
+    from: Place,
+    to: Written,
+}
+
 /// An extent that could be emptied.
 struct Candidate {
     id: u64,
@@ -58,12 +67,12 @@ impl EmbeddedEngine {
     ///
     /// # Errors
     /// The store failed; what was moved is moved, the rest is where it was.
-    pub async fn collect(&self, store: &Store) -> Result<Collected, StoreError> {
+    pub async fn collect(&self) -> Result<Collected, StoreError> {
         let mut collected = Collected::default();
-        let next = if self.shared().space.is_full() { self.any_dead(store).await? } else { self.mostly_dead()? };
+        let next = if self.shared().space.is_full() { self.any_dead()? } else { self.mostly_dead()? };
         if let Some(extent) = next {
             collected.more = true;
-            self.empty(store, extent, &mut collected).await?;
+            self.empty(extent, &mut collected).await?;
         }
         collected.deleted = self.delete_dead_extents()?;
         Ok(collected)
@@ -104,7 +113,7 @@ impl EmbeddedEngine {
 
     /// The extent to empty next while the disk is full: that a page is won is enough. What is moved takes room before any
     /// is given back, so an extent with more in it than there is room for has to wait for others. Some stays for the log.
-    async fn any_dead(&self, store: &Store) -> Result<Option<u64>, StoreError> {
+    fn any_dead(&self) -> Result<Option<u64>, StoreError> {
         let available = self.shared().space.available_bytes();
         let room = available - available / 4;
         for extent in self.by_dead_bytes()? {
@@ -115,8 +124,8 @@ impl EmbeddedEngine {
             if known || extent.live > room {
                 continue;
             }
-            let Needed { bytes, rides } = needed(store, extent.id).await?;
-            if bytes + rides > room {
+            let Needed { bytes, inline } = self.needed(extent.id)?;
+            if bytes + inline > room {
                 continue;
             }
             if extent.length < bytes + PAGE {
@@ -128,33 +137,47 @@ impl EmbeddedEngine {
         Ok(None)
     }
 
-    async fn empty(&self, store: &Store, extent: u64, collected: &mut Collected) -> Result<(), StoreError> {
-        let snapshot = store.snapshot();
-        let mut scan = snapshot.scan(content::chunks_of_extent(extent), Direction::Ascending);
-        let mut batch: Vec<(Located, PendingChunk)> = Vec::new();
+    async fn empty(&self, extent: u64, collected: &mut Collected) -> Result<(), StoreError> {
+        let view = IndexView::new(Arc::clone(self.shared()), Horizon::Durable);
+        let mut residents = self.shared().residents(extent, view.bound());
+        let mut batch: Vec<Move> = Vec::new();
         let mut batch_bytes = 0;
         while collected.bytes + batch_bytes < STEP_BYTES
-            && let Some(row) = scan.next().await?
+            && let Some(resident) = residents.next()
         {
-            let (extent, offset) = content::parse_chunk_key(&row.key)?;
-            let from = Located { extent, offset, record: ChunkRecord::decode(&row.value)? };
-            batch.push((from, self.copy(&from).await?));
-            batch_bytes += from.record.chunk.length;
+            let (record, from) = resident?;
+            let chunk = record.chunk;
+            batch.push(Move { chunk, from, to: self.copy(chunk, from).await? });
+            batch_bytes += chunk.length;
             if batch.len() == BATCH || batch_bytes >= BATCH_BYTES {
-                relocate(store, &batch, collected).await?;
+                collected.count(self.relocate(&batch).await?);
                 batch.clear();
                 batch_bytes = 0;
             }
         }
-        relocate(store, &batch, collected).await
+        collected.count(self.relocate(&batch).await?);
+        Ok(())
+    }
+
+    /// Moves one chunk, as the collector does with all of an extent. False when it was freed.
+    ///
+    /// # Errors
+    /// The store failed; the chunk is where it was.
+    pub async fn move_chunk(&self, chunk: ChunkRef) -> Result<bool, StoreError> {
+        let view = IndexView::new(Arc::clone(self.shared()), Horizon::Durable);
+        if self.shared().record_of(chunk.token, view.bound())?.is_none() {
+            return Ok(false);
+        }
+        let from = self.shared().place_of(chunk.token, view.bound())?;
+        let to = self.copy(chunk, from).await?;
+        Ok(self.relocate(&[Move { chunk, from, to }]).await?.0 > 0)
     }
 
     /// Copies a chunk's bytes to a new place, past the space reserve: it is given back with interest.
-    async fn copy(&self, from: &Located) -> Result<PendingChunk, StoreError> {
-        let chunk = from.record.chunk;
+    async fn copy(&self, chunk: ChunkRef, from: Place) -> Result<Written, StoreError> {
         let extent = self.shared().extents.get(from.extent)?.ok_or(StoreError::ChunkGone(chunk))?;
         let placed = PlacedChunk { extent, offset: from.offset, chunk };
-        let mut writer = Box::new(StreamWriter::new(Arc::clone(self.shared())));
+        let mut writer = StreamWriter::new(Arc::clone(self.shared()));
         let mut offset = 0;
         while let Some(place) = block_at(chunk.length, offset) {
             let placed = placed.clone();
@@ -162,7 +185,68 @@ impl EmbeddedEngine {
             offset += u64::try_from(block.len()).unwrap_or(u64::MAX);
             writer.write(block).await?;
         }
-        writer.finish().await
+        writer.end().await
+    }
+
+    /// Says where copied chunks are from now on, except those that were freed or moved meanwhile. Returns how many were moved,
+    /// and their bytes.
+    async fn relocate(&self, batch: &[Move]) -> Result<(u64, u64), StoreError> {
+        for Move { chunk, .. } in batch {
+            // Before the commit: whoever frees one of them after it must look for its place.
+            self.shared().emptied.note(Place::of(chunk.token).extent);
+        }
+        for _ in 0..limits::ATTEMPTS {
+            self.shared().stall.wait().await;
+            let view = IndexView::new(Arc::clone(self.shared()), Horizon::Sequenced);
+            let (effects, moved) = self.shared().retrying(|| self.still_there(batch, view.bound())).await?;
+            if moved.0 == 0 {
+                return Ok(moved);
+            }
+            let commit = Commit { read_at: view.instant(), reclaims: true, ..Commit::default() };
+            match self.sequence_with(commit, effects) {
+                Ok(sequence) => {
+                    self.durable(sequence).await?;
+                    return Ok(moved);
+                }
+                Err(SequenceError::Conflict) => {}
+                Err(SequenceError::Store(error)) => return Err(error),
+            }
+        }
+        Err(StoreError::Busy { attempts: limits::ATTEMPTS })
+    }
+
+    /// The moves of those chunks that are live and where they were when they were copied.
+    fn still_there(&self, batch: &[Move], bound: u64) -> Result<(Effects, (u64, u64)), StoreError> {
+        let (mut effects, mut moved) = (Effects::default(), (0, 0));
+        for Move { chunk, from, to } in batch {
+            let live = self.shared().record_of(chunk.token, bound)?.is_some();
+            if live && self.shared().place_of(chunk.token, bound)? == *from {
+                effects.relocate(chunk.token, *from, to);
+                moved = (moved.0 + 1, moved.1 + chunk.length);
+            }
+        }
+        Ok((effects, moved))
+    }
+
+    /// What the live chunks of an extent take when they are moved.
+    fn needed(&self, extent: u64) -> Result<Needed, StoreError> {
+        let view = IndexView::new(Arc::clone(self.shared()), Horizon::Durable);
+        let mut needed = Needed { bytes: HEADER_BYTES, inline: 0 };
+        for resident in self.shared().residents(extent, view.bound()) {
+            let length = resident?.0.chunk.length;
+            let stored = stored_bytes(length);
+            let streamed = length > u64::try_from(INLINE_BYTES).unwrap_or(u64::MAX);
+            needed.bytes += if streamed { stored.next_multiple_of(PAGE) } else { stored };
+            needed.inline += if streamed { 0 } else { stored };
+        }
+        Ok(needed)
+    }
+}
+
+impl Collected {
+    fn count(&mut self, (chunks, bytes): (u64, u64)) {
+        self.chunks += chunks;
+        self.bytes += bytes;
     }
 }
 
@@ -171,43 +255,5 @@ struct Needed {
     /// In a file, with what stands between them.
     bytes: u64,
     /// In the log.
-    rides: u64,
-}
-
-async fn needed(store: &Store, extent: u64) -> Result<Needed, StoreError> {
-    let snapshot = store.snapshot();
-    let mut scan = snapshot.scan(content::chunks_of_extent(extent), Direction::Ascending);
-    let mut needed = Needed { bytes: HEADER_BYTES, rides: 0 };
-    while let Some(row) = scan.next().await? {
-        let length = ChunkRecord::decode(&row.value)?.chunk.length;
-        let stored = u64::try_from(content::stored_bytes(length)).unwrap_or_default();
-        let streamed = length > u64::try_from(RIDE_BYTES).unwrap_or(u64::MAX);
-        needed.bytes += if streamed { stored.next_multiple_of(PAGE) } else { stored };
-        needed.rides += if streamed { 0 } else { stored };
-    }
-    Ok(needed)
-}
-
-async fn relocate(
-    store: &Store,
-    batch: &[(Located, PendingChunk)],
-    collected: &mut Collected,
-) -> Result<(), StoreError> {
-    if batch.is_empty() {
-        return Ok(());
-    }
-    let moved = store
-        .transact(Scope::unit(UnitId::new(0)).reclaims(), |txn| async move {
-            let mut moved = (0, 0);
-            for (from, to) in batch {
-                if content::relocate(&txn, from, to).await? {
-                    moved = (moved.0 + 1, moved.1 + from.record.chunk.length);
-                }
-            }
-            Ok::<_, StoreError>(moved)
-        })
-        .await?;
-    collected.chunks += moved.0;
-    collected.bytes += moved.1;
-    Ok(())
+    inline: u64,
 }

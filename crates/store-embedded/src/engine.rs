@@ -1,6 +1,7 @@
 //! The engine as the contract sees it, and its life: open, close, abandon.
 
 use std::{
+    collections::HashMap,
     io,
     sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
@@ -9,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use store::{
     Answer, BoxFuture, ChunkRef, Event, StoreError,
-    chunk::{ChunkSource, ChunkWriter, Ride},
+    chunk::{ChunkSource, ChunkWriter},
     content,
     engine::{Commit, Engine, Horizon, Sequence, SequenceError, View},
     limits,
@@ -18,8 +19,9 @@ use types::Timestamp;
 
 use crate::{
     checkpointer::{self, Upkeep},
-    extent::{Hold, Nothing, Source, StreamWriter},
-    log::{LogWriter, Record, Value},
+    effects::{Effects, Freed},
+    extent::{Attached, Nothing, Source, StreamWriter, Written},
+    log::{LogWriter, Value},
     metrics::MetricsSnapshot,
     open::Opened,
     pipeline::Pipeline,
@@ -27,10 +29,10 @@ use crate::{
     views::IndexView,
 };
 
-/// Spilled values up to this sum ride in the log; more are streamed and synced before the commit.
-const SPILL_RIDE_BYTES: usize = 1024 * 1024;
-/// Bytes of small chunks that one commit may carry.
-const RIDES_BYTES: usize = 16 * 1024 * 1024;
+/// Spilled values up to this sum stand inline in the log; more are streamed and synced before the commit.
+const SPILL_INLINE_BYTES: usize = 1024 * 1024;
+/// Bytes of small chunks that one commit may carry inline.
+const INLINE_SUM_BYTES: usize = 16 * 1024 * 1024;
 
 /// One machine's storage engine.
 pub struct EmbeddedEngine {
@@ -189,65 +191,59 @@ impl EmbeddedEngine {
         if !commit.reclaims {
             self.shared.space.check(&*self.shared.disk, self.shared.clock.now(), 0)?;
         }
-        let rides: usize = commit.rides.iter().map(|ride| ride.bytes.len()).sum();
-        if rides > RIDES_BYTES {
+        let attached = commit.linked.iter().filter_map(|linked| linked.attachment.downcast_ref::<Attached>());
+        let inline: usize = attached.filter_map(|attached| attached.inline.as_ref()).map(Bytes::len).sum();
+        if inline > INLINE_SUM_BYTES {
             let what = "the small chunks of a transaction";
-            return Err(StoreError::TooLarge { what, actual: rides, limit: RIDES_BYTES });
+            return Err(StoreError::TooLarge { what, actual: inline, limit: INLINE_SUM_BYTES });
         }
         Ok(())
     }
 
-    /// Adds what spilling takes to a commit, validates it and gives it its place.
-    fn place(&self, mut commit: Commit, Prepared { spilled, replaced }: Prepared) -> Result<Sequence, SequenceError> {
-        let shared = &*self.shared;
-        let bound = commit.read_at.0 + 1;
-        let mut also_read = Vec::new();
-        let writes = std::mem::take(&mut commit.writes);
-        let mut spilled_by_key: std::collections::HashMap<Bytes, Spilled> =
-            spilled.into_iter().map(|spilled| (spilled.key.clone(), spilled)).collect();
-        let mut stored: Vec<(Bytes, Option<Value>)> = Vec::with_capacity(writes.len());
-        let mut holds = Vec::new();
-        for (key, value) in &writes {
-            let value = match (value, spilled_by_key.remove(key)) {
+    /// Turns a commit into what the engine does for it, and gives it its place.
+    fn place(&self, mut commit: Commit, prepared: Prepared) -> Result<Sequence, SequenceError> {
+        let Prepared { spilled, replaced, freed } = prepared;
+        let mut spilled: HashMap<Bytes, Written> = spilled.into_iter().collect();
+        let mut effects = Effects::default();
+        for (key, value) in &commit.writes {
+            let value = match (value, spilled.remove(key)) {
                 (None, _) => None,
                 (Some(value), None) => Some(Value::Inline(value.clone())),
-                (Some(_), Some(spilled)) => {
-                    commit.live_bytes.push((spilled.chunk.extent, content::stored_bytes(spilled.chunk.length)));
-                    let hold: Arc<Hold> = Arc::new(spilled.hold);
-                    holds.push(Arc::clone(&hold));
-                    commit.rides.extend(spilled.ride.map(|bytes| Ride { chunk: spilled.chunk, bytes, hold }));
-                    let (key, row) = content::chunk_row(spilled.chunk, content::ENGINE);
-                    stored.push((key, Some(Value::Inline(row))));
-                    Some(Value::Spilled(spilled.chunk))
+                (Some(_), Some(written)) => {
+                    effects.link_own(&written);
+                    let chunk = written.reference();
+                    let (key, row) = content::chunk_row(chunk, content::ENGINE);
+                    effects.row(key, Some(Value::Inline(row)));
+                    Some(Value::Spilled(chunk))
                 }
             };
-            stored.push((key.clone(), value));
+            effects.row(key.clone(), value);
         }
-        commit.writes = writes;
-        let mut also_written = Vec::new();
-        for chunk in replaced {
-            let forward = content::forward_key(chunk);
-            also_read.push(forward.clone());
-            if let Some((extent, offset, _)) = shared.locate(chunk, bound)? {
-                let key = content::chunk_key(extent, offset);
-                also_written.push(key.clone());
-                stored.push((key, None));
-                if (extent, offset) != (chunk.extent, chunk.offset) {
-                    stored.push((forward, None));
-                }
-                commit.live_bytes.push((extent, -content::stored_bytes(chunk.length)));
-            }
+        for linked in std::mem::take(&mut commit.linked) {
+            effects.link(linked)?;
         }
-        let footprint = shared.sequencer.footprint(&commit, &also_read, &also_written);
-        let freed: u64 =
-            commit.live_bytes.iter().filter(|(_, bytes)| *bytes < 0).map(|(_, bytes)| bytes.unsigned_abs()).sum();
-        let (unswept, reclaims) = (commit.unswept_bytes, commit.reclaims);
-        let record = Record::encode(&stored, commit.live_bytes, commit.rides)?;
+        for replaced in replaced {
+            // The row that referred to it is written by this very commit, so nobody else frees it.
+            effects.row(content::chunk_key(replaced.chunk.token), None);
+            effects.free(replaced);
+        }
+        for freed in freed {
+            effects.free(freed);
+        }
+        self.sequence_with(commit, effects)
+    }
+
+    /// Validates a commit and gives it its place, together with what it does beside its rows.
+    pub(crate) fn sequence_with(&self, commit: Commit, effects: Effects) -> Result<Sequence, SequenceError> {
+        let shared = &*self.shared;
+        let footprint = shared.sequencer.footprint(&commit, &effects.also_written);
+        let dead_bytes = effects.dead_bytes();
+        let (record, attached) = effects.record()?;
         let (sequence, unsaved) =
             shared.sequencer.sequence(&shared.index, &shared.views, &footprint, record, commit.events)?;
-        drop(holds); // linked now
-        shared.pacer.count(unswept, reclaims);
-        if shared.died(freed) || unsaved.wants_checkpoint(&shared.options) {
+        drop(attached); // its chunks are linked now, and keep their extents by being live
+        shared.pacer.count(commit.unswept_bytes, commit.reclaims);
+        if shared.died(dead_bytes) || unsaved.wants_checkpoint(&shared.options) {
             self.upkeep.call_flush();
         }
         Ok(sequence)
@@ -255,42 +251,43 @@ impl EmbeddedEngine {
 
     /// What a commit needs beside its rows, when that is at hand. Without it nothing has happened yet.
     fn prepare(&self, commit: &Commit) -> Result<Prepared, StoreError> {
-        Ok(Prepared { replaced: self.replaced(commit)?, spilled: self.spill_small(commit)? })
+        let (replaced, freed) = self.dying(commit)?;
+        Ok(Prepared { replaced, freed, spilled: self.spill_small(commit)? })
     }
 
-    /// The chunks of spilled values that a commit replaces.
-    fn replaced(&self, commit: &Commit) -> Result<Vec<ChunkRef>, StoreError> {
+    /// The chunks of spilled values that a commit replaces, and those that it frees: where they are.
+    fn dying(&self, commit: &Commit) -> Result<(Vec<Freed>, Vec<Freed>), StoreError> {
         let bound = commit.read_at.0 + 1;
+        let freed = |chunk: ChunkRef| Ok(Freed { chunk, moved: self.shared.moved_to(chunk.token, bound)? });
         let mut replaced = Vec::new();
         for (key, _) in &commit.writes {
             if let Some(stored) = self.shared.index.get(key, bound)?
                 && let Value::Spilled(chunk) = Value::decode(&stored)?
             {
-                replaced.push(chunk);
+                replaced.push(freed(chunk)?);
             }
         }
-        Ok(replaced)
+        let freed = commit.freed.iter().copied().map(freed).collect::<Result<_, StoreError>>()?;
+        Ok((replaced, freed))
     }
 
-    /// Small sums ride in the log.
-    fn spill_small(&self, commit: &Commit) -> Result<Vec<Spilled>, StoreError> {
+    /// Small sums stand inline in the log.
+    fn spill_small(&self, commit: &Commit) -> Result<Vec<(Bytes, Written)>, StoreError> {
         let mut spilled = Vec::new();
         for (key, value) in large(commit) {
             let placed = self.shared.extents.place_small(value.clone(), crc_fast::crc64_nvme(value));
-            let (chunk, hold) = placed.map_err(|error| self.shared.full_or(error))?;
-            spilled.push(Spilled { key: key.clone(), chunk, ride: Some(value.clone()), hold });
+            spilled.push((key.clone(), placed.map_err(|error| self.shared.full_or(error))?));
         }
         Ok(spilled)
     }
 
     /// Large sums are streamed to extents and synced before the commit is sequenced.
-    async fn spill_large(&self, commit: &Commit) -> Result<Vec<Spilled>, StoreError> {
+    async fn spill_large(&self, commit: &Commit) -> Result<Vec<(Bytes, Written)>, StoreError> {
         let mut spilled = Vec::new();
         for (key, value) in large(commit) {
             let mut writer = StreamWriter::new(Arc::clone(&self.shared));
             writer.write(value.clone()).await?;
-            let (chunk, ride, hold) = writer.end().await?;
-            spilled.push(Spilled { key: key.clone(), chunk, ride, hold });
+            spilled.push((key.clone(), writer.end().await?));
         }
         Ok(spilled)
     }
@@ -303,16 +300,10 @@ fn large(commit: &Commit) -> impl Iterator<Item = (&Bytes, &Bytes)> {
 
 /// What a commit needs beside its rows.
 struct Prepared {
-    spilled: Vec<Spilled>,
-    replaced: Vec<ChunkRef>,
-}
-
-/// A value that was put into a chunk.
-struct Spilled {
-    key: Bytes,
-    chunk: ChunkRef,
-    ride: Option<Bytes>,
-    hold: Hold,
+    /// Values that were put into chunks, by their keys.
+    spilled: Vec<(Bytes, Written)>,
+    replaced: Vec<Freed>,
+    freed: Vec<Freed>,
 }
 
 impl Engine for EmbeddedEngine {
@@ -325,14 +316,14 @@ impl Engine for EmbeddedEngine {
             return Answer::now(Err(error.into()));
         }
         let spill_bytes: usize = large(&commit).map(|(_, value)| value.len()).sum();
-        if self.shared.stall.is_stalled() || spill_bytes > SPILL_RIDE_BYTES {
+        if self.shared.stall.is_stalled() || spill_bytes > SPILL_INLINE_BYTES {
             return Answer::Later(Box::pin(async move {
                 self.shared.stall.wait().await;
-                let prepared = if spill_bytes > SPILL_RIDE_BYTES {
-                    let replaced = self.shared.patiently(|| self.replaced(&commit)).await?;
-                    Prepared { replaced, spilled: self.spill_large(&commit).await? }
+                let prepared = if spill_bytes > SPILL_INLINE_BYTES {
+                    let (replaced, freed) = self.shared.retrying(|| self.dying(&commit)).await?;
+                    Prepared { replaced, freed, spilled: self.spill_large(&commit).await? }
                 } else {
-                    self.shared.patiently(|| self.prepare(&commit)).await?
+                    self.shared.retrying(|| self.prepare(&commit)).await?
                 };
                 self.place(commit, prepared)
             }));
@@ -340,7 +331,7 @@ impl Engine for EmbeddedEngine {
         match self.prepare(&commit) {
             Ok(prepared) => Answer::now(self.place(commit, prepared)),
             Err(StoreError::Exhausted(_)) => Answer::Later(Box::pin(async move {
-                let prepared = self.shared.patiently(|| self.prepare(&commit)).await?;
+                let prepared = self.shared.retrying(|| self.prepare(&commit)).await?;
                 self.place(commit, prepared)
             })),
             Err(error) => Answer::now(Err(error.into())),
@@ -401,7 +392,7 @@ impl Engine for EmbeddedEngine {
             }
             let view = IndexView::new(Arc::clone(&self.shared), Horizon::Durable);
             let bound = view.instant().0 + 1;
-            let placed = self.shared.patiently(|| self.shared.extent_of(chunk, bound)).await?;
+            let placed = self.shared.retrying(|| self.shared.extent_of(chunk, bound)).await?;
             let source: Box<dyn ChunkSource> = Box::new(Source { placed, pool: Arc::clone(&self.shared.pool) });
             Ok(source)
         })

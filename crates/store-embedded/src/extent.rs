@@ -13,8 +13,11 @@ mod small;
 mod stream;
 mod table;
 
-pub(crate) use file::{Extent, Hold, Nothing, PlacedChunk, Source};
-pub(crate) use format::{HEADER_BYTES, RIDE_BYTES, block_at, file_name};
+pub(crate) use file::{Extent, Nothing, PlacedChunk, Source};
+pub(crate) use format::{HEADER_BYTES, INLINE_BYTES, Place, block_at, file_name, stored_bytes};
+#[cfg(test)]
+pub(crate) use format::{header, put_blocks, verify};
+pub(crate) use small::{Attached, InlineChunk, Written};
 pub(crate) use stream::StreamWriter;
 pub(crate) use table::Extents;
 

@@ -1,7 +1,7 @@
 //! The file `VERSION`: which format a data directory has, and the number that only this store knows.
 //!
 //! The number goes into the checksum of every frame header, so that no client can write bytes that look like a frame of
-//! this log: a small chunk rides in the log, and recovery searches it for frames.
+//! this log: small chunks stand inline in the log, and recovery searches it for frames.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     disk::Disk,
-    open::{FORMAT, OpenError},
+    open::{FORMAT, OLDEST_FORMAT, OpenError},
 };
 
 pub(crate) const VERSION_FILE: &str = "VERSION";
@@ -41,7 +41,8 @@ impl Identity {
         let format = lines.next().and_then(|line| line.strip_prefix("lazuli ")?.parse::<u32>().ok());
         match format {
             Some(found) if found > FORMAT => return Err(OpenError::Newer { found }),
-            Some(FORMAT) => {}
+            Some(found @ 1..OLDEST_FORMAT) => return Err(OpenError::Older { found }),
+            Some(OLDEST_FORMAT..) => {}
             _ => return Err(OpenError::NotOurs(text)),
         }
         let salt = lines.next().and_then(|line| u64::from_str_radix(line.strip_prefix("salt ")?, 16).ok());

@@ -12,14 +12,18 @@ mod checkpoint;
 mod checkpointer;
 mod collect;
 pub mod disk;
+mod effects;
 mod engine;
 mod extent;
+#[cfg(test)]
+mod golden;
 mod identity;
 mod ids;
 mod index;
 mod io_pool;
 mod log;
 mod metrics;
+mod moved;
 mod open;
 mod options;
 mod pace;

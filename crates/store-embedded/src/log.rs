@@ -10,6 +10,8 @@ mod recover;
 mod segment;
 mod writer;
 
+#[cfg(test)]
+pub(crate) use frame::FrameHeader;
 pub(crate) use record::{Record, StoredRow, Value};
 pub(crate) use recover::recover;
 pub(crate) use segment::{DIRECTORY, SegmentSource};

@@ -24,6 +24,7 @@ use crate::{
     index::Index,
     io_pool::IoPool,
     log::{self, LogWriter, SegmentSource},
+    moved::EmptiedExtents,
     options::Options,
     pace::Pacer,
     sequencer::{Sequencer, Unsaved},
@@ -34,8 +35,10 @@ use crate::{
     views::Views,
 };
 
-/// The format this build writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
+/// The format this build writes, and the newest it reads. From this one on every format stays readable.
+pub const FORMAT: u32 = 2;
+/// The oldest format this build reads.
+pub(crate) const OLDEST_FORMAT: u32 = 2;
 const IO_THREADS: usize = 4;
 
 /// Why a data directory could not be opened.
@@ -47,6 +50,15 @@ pub enum OpenError {
     /// It was written by a newer build.
     #[error("the data directory has format {found}, and this build reads formats up to {FORMAT}: use a newer build")]
     Newer {
+        /// The format it says it has.
+        found: u32,
+    },
+    /// It was written by a build from before the first release.
+    #[error(
+        "the data directory has format {found}, and this build reads formats from {OLDEST_FORMAT} on: copy the data out with the \
+         build that wrote it, for example with azcopy, and into a new data directory"
+    )]
+    Older {
         /// The format it says it has.
         found: u32,
     },
@@ -146,7 +158,7 @@ fn recover(
     let index = Index::open(index, options.cache_bytes)?;
     let (meta, mut live) = checkpoint::read(&index)?;
 
-    // Rides are written again before anything else is: they need extents, which need ids only for new ones.
+    // Small chunks are written again before anything else is: they need extents, which need ids only for new ones.
     let unused_ids = Arc::new(Ids::new(u64::MAX / 2));
     let extents = Extents::open(Arc::clone(&disk), unused_ids)?;
     let (mut unsaved, mut buffer) = (Unsaved::default(), Vec::new());
@@ -160,7 +172,7 @@ fn recover(
             *live.entry(*extent).or_default() += bytes;
             changed.insert(*extent);
         }
-        extents.replay(&record.rides, &mut buffer)
+        extents.replay(&record.inline, &mut buffer)
     })?;
     if exists && recovered.frames == 0 {
         // Every store that was ever open has a frame, so the log is gone, and with it what it held.
@@ -188,6 +200,7 @@ fn recover(
     // The first frame of every run: it makes the ids that this run gives out safe, and proves the frames before it.
     log.mark(clock.now(), ids.limit())?;
 
+    let emptied = EmptiedExtents::read(&index)?;
     let views = Views::default();
     let unused = index.unused_sequence();
     views.publish_sequenced(unused);
@@ -201,6 +214,7 @@ fn recover(
         views,
         sequencer,
         extents,
+        emptied,
         pool: Arc::new(IoPool::new(if stepped.is_some() { 0 } else { IO_THREADS })?),
         stepped,
         ids,

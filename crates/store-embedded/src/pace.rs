@@ -1,5 +1,5 @@
-//! The brake and the nap: how long writers wait that leave garbage behind faster than it is swept, and how those wait who
-//! need a file while the system has none left.
+//! Back-pressure and back-off: how long writers wait that leave garbage behind faster than it is swept, and how those wait
+//! between two attempts who need a file while the system has none left.
 //!
 //! Whoever overwrites leaves bytes for the sweeper. Up to a bound that costs nothing. Above it the answers of those who
 //! made the store grow are held back, first come first served, so that bytes come at a rate that falls the more the more
@@ -54,7 +54,8 @@ struct State {
     writers: VecDeque<Writer>,
     /// Bytes that may pass; carried over from tick to tick while somebody waits.
     budget: u64,
-    naps: Vec<(u64, oneshot::Sender<()>)>,
+    /// Ticks that are left of each delay.
+    delays: Vec<(u64, oneshot::Sender<()>)>,
     stopping: bool,
 }
 
@@ -102,14 +103,14 @@ impl Pacer {
     }
 
     /// Waits for so many ticks of ten milliseconds.
-    pub(crate) async fn nap(&self, ticks: u64) {
+    pub(crate) async fn delay(&self, ticks: u64) {
         let (over, waiting) = oneshot::channel();
         {
             let mut state = self.state();
             if state.stopping {
                 return;
             }
-            state.naps.push((ticks, over));
+            state.delays.push((ticks, over));
             self.changed.notify_all();
         }
         let _stopped = waiting.await;
@@ -145,22 +146,22 @@ impl Pacer {
         let mut state = self.state();
         state.stopping = true;
         state.writers.clear();
-        state.naps.clear();
+        state.delays.clear();
         self.changed.notify_all();
     }
 }
 
 impl State {
     fn is_idle(&self) -> bool {
-        self.writers.is_empty() && self.naps.is_empty()
+        self.writers.is_empty() && self.delays.is_empty()
     }
 
     /// Ten milliseconds have passed.
     fn tick(&mut self, unswept_bytes: u64) {
-        for (left, _) in &mut self.naps {
+        for (left, _) in &mut self.delays {
             *left = left.saturating_sub(1);
         }
-        for (_, over) in self.naps.extract_if(.., |(left, _)| *left == 0) {
+        for (_, over) in self.delays.extract_if(.., |(left, _)| *left == 0) {
             let _gone = over.send(());
         }
         for writer in &mut self.writers {

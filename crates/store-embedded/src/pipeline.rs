@@ -25,7 +25,7 @@ const RELAXED_SYNC: Duration = Duration::from_millis(100);
 pub(crate) struct Pipeline {
     log: LogWriter,
     buffer: Vec<u8>,
-    courtesy: Courtesy,
+    yielding: Yielding,
 }
 
 /// What a step of the pipeline did.
@@ -43,13 +43,13 @@ pub(crate) enum Step {
 
 impl Pipeline {
     pub(crate) fn new(log: LogWriter) -> Self {
-        Self { log, buffer: Vec::new(), courtesy: Courtesy::default() }
+        Self { log, buffer: Vec::new(), yielding: Yielding::default() }
     }
 
     /// Runs until the engine closes or fails; gives the log back when it closed with everything durable.
     pub(crate) fn run(mut self, shared: &Shared) -> Option<LogWriter> {
         loop {
-            self.courtesy.give_way(&shared.clock);
+            self.yielding.yield_if_worthwhile(&shared.clock);
             match self.step(shared, true) {
                 Step::Worked | Step::Idle => {}
                 Step::Closed => return Some(self.log),
@@ -66,7 +66,7 @@ impl Pipeline {
     pub(crate) fn step(&mut self, shared: &Shared, waits: bool) -> Step {
         let outcome = match gather(shared, &self.log, waits) {
             Next::Batch(batch) => {
-                self.courtesy.group = batch.len();
+                self.yielding.last_group = batch.len();
                 commit(shared, &mut self.log, batch, &mut self.buffer).map(|()| Step::Worked)
             }
             Next::Nothing => return Step::Idle,
@@ -88,32 +88,33 @@ impl Pipeline {
 
 /// A processor that is given up for longer than this, in ticks of 100 nanoseconds, went to other programs.
 const LONG_TICKS: u64 = 20_000;
-/// Groups that are written without courtesy after that.
-const RUDE_GROUPS: u32 = 1000;
+/// Groups that are written without yielding after that.
+const BACK_OFF_GROUPS: u32 = 1000;
 
 /// Lets those who are about to commit go first when the processors are busy with them, because a sync costs the same for
 /// one commit as for all. On an idle machine that takes no time, and where other programs are at work, or where one client
 /// commits alone, it is not done.
 #[derive(Default)]
-struct Courtesy {
+struct Yielding {
     /// Commits of the last group.
-    group: usize,
-    rude: u32,
+    last_group: usize,
+    /// Groups that are still to be written without yielding.
+    back_off: u32,
 }
 
-impl Courtesy {
-    fn give_way(&mut self, clock: &ServerClock) {
-        if self.group < 2 {
+impl Yielding {
+    fn yield_if_worthwhile(&mut self, clock: &ServerClock) {
+        if self.last_group < 2 {
             return;
         }
-        if self.rude > 0 {
-            self.rude -= 1;
+        if self.back_off > 0 {
+            self.back_off -= 1;
             return;
         }
         let before = clock.now();
         std::thread::yield_now();
         if clock.now().ticks().saturating_sub(before.ticks()) > LONG_TICKS {
-            self.rude = RUDE_GROUPS;
+            self.back_off = BACK_OFF_GROUPS;
         }
     }
 }
@@ -229,14 +230,14 @@ fn write(
     commits: &[(Sequence, Record)],
     buffer: &mut Vec<u8>,
 ) -> Result<(), StoreError> {
-    let rides = || commits.iter().flat_map(|(_, record)| &record.rides);
+    let chunks = || commits.iter().flat_map(|(_, record)| &record.inline);
     let mut placed = false;
     loop {
-        if !placed && let Err(error) = shared.extents.write_small(rides(), buffer) {
+        if !placed && let Err(error) = shared.extents.write_small(chunks(), buffer) {
             wait(shared, WriteError::of_store(error))?;
             continue;
         }
-        // Once: however often the frame is tried, its chunks are owed no more than that.
+        // Once: however often the frame is tried, its chunks are in the backlog no more than that.
         placed = true;
         let group = Group { commits, time: shared.clock.now(), id_limit: shared.ids.limit() };
         match log.write(&group) {

@@ -2,19 +2,16 @@
 //! there is a backup, not when somebody asks for the bytes.
 
 use store::{
-    Direction, Read, Snapshot, StoreError, content,
+    ChunkToken, Direction, Read, Snapshot, StoreError,
+    content::{self, ChunkRecord},
     engine::{Engine, Horizon},
-    key::KeyRange,
 };
 
 use crate::{engine::EmbeddedEngine, extent::PlacedChunk};
 
-/// Where a scrub goes on.
+/// Where a scrub goes on: behind the last chunk that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScrubCursor {
-    extent: u64,
-    offset: u64,
-}
+pub struct ScrubCursor(Option<ChunkToken>);
 
 /// What a step found.
 #[derive(Debug, Default)]
@@ -39,20 +36,21 @@ impl EmbeddedEngine {
     /// The index could not be read. Damage to chunks is no error but a problem in the answer.
     pub async fn scrub(&self, cursor: ScrubCursor, bytes: u64) -> Result<Scrubbed, StoreError> {
         let mut scrubbed = Scrubbed::default();
-        let all =
-            KeyRange::between(content::chunk_key(cursor.extent, cursor.offset), content::chunk_key(u64::MAX, u64::MAX));
+        let mut rest = content::chunks(&[]);
+        if let Some(last) = cursor.0 {
+            rest = rest.after(&content::chunk_key(last));
+        }
         let snapshot = Snapshot::new(self.view(Horizon::Durable));
-        let rows = snapshot.scan(all, Direction::Ascending).take(ROWS).await?;
+        let bound = snapshot.instant().0 + 1;
+        let rows = snapshot.scan(rest, Direction::Ascending).take(ROWS).await?;
         let last = rows.len() < ROWS;
         for row in rows {
-            let (extent, offset) = content::parse_chunk_key(&row.key)?;
             if scrubbed.bytes >= bytes {
-                scrubbed.next = Some(ScrubCursor { extent, offset });
                 return Ok(scrubbed);
             }
-            let record = content::ChunkRecord::decode(&row.value)?;
-            self.scrub_chunk(extent, offset, &record, &mut scrubbed).await?;
-            scrubbed.next = Some(ScrubCursor { extent, offset: offset + 1 });
+            let record = ChunkRecord::decode(&row.value)?;
+            self.scrub_chunk(&record, bound, &mut scrubbed).await?;
+            scrubbed.next = Some(ScrubCursor(Some(record.chunk.token)));
         }
         if last {
             scrubbed.next = None;
@@ -60,19 +58,14 @@ impl EmbeddedEngine {
         Ok(scrubbed)
     }
 
-    async fn scrub_chunk(
-        &self,
-        extent: u64,
-        offset: u64,
-        record: &content::ChunkRecord,
-        scrubbed: &mut Scrubbed,
-    ) -> Result<(), StoreError> {
+    async fn scrub_chunk(&self, record: &ChunkRecord, bound: u64, scrubbed: &mut Scrubbed) -> Result<(), StoreError> {
         let chunk = record.chunk;
-        let Some(file) = self.shared().extents.get(extent)? else {
-            scrubbed.problems.push(format!("chunk {chunk} is in extent {extent:x}, which does not exist"));
+        let place = self.shared().place_of(chunk.token, bound)?;
+        let Some(extent) = self.shared().extents.get(place.extent)? else {
+            scrubbed.problems.push(format!("chunk {chunk} is at {place}, which does not exist"));
             return Ok(());
         };
-        let placed = PlacedChunk { extent: file, offset, chunk };
+        let placed = PlacedChunk { extent, offset: place.offset, chunk };
         match self.shared().pool.run(move || placed.verify()).wait().await? {
             Ok(()) => {}
             Err(error) => scrubbed.problems.push(error.to_string()),

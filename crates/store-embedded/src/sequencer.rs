@@ -108,14 +108,14 @@ impl Sequencer {
         &self.queued
     }
 
-    /// The footprint of a commit, with keys the engine itself decided on.
-    pub(crate) fn footprint(&self, commit: &Commit, also_read: &[Bytes], also_written: &[Bytes]) -> Footprint {
+    /// The footprint of a commit, with keys that the engine itself writes or decides on.
+    pub(crate) fn footprint(&self, commit: &Commit, also_written: &[Bytes]) -> Footprint {
         let hash = |key: &Bytes| self.hasher.hash_one(&**key);
         // Guards and rows are different things, also when their keys are equal.
         let guard = |key: &Bytes| self.hasher.hash_one((&**key, 1_u8));
         Footprint {
             read_at: commit.read_at.0,
-            reads: commit.reads.iter().chain(also_read).map(hash).collect(),
+            reads: commit.reads.iter().map(hash).collect(),
             writes: commit.writes.iter().map(|(key, _)| key).chain(also_written).map(hash).collect(),
             guards_shared: commit.guards_shared.iter().map(guard).collect(),
             guards_exclusive: commit.guards_exclusive.iter().map(guard).collect(),

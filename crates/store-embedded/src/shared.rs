@@ -9,17 +9,17 @@ use std::{
     },
 };
 
-use store::{ChunkRef, Event, StoreError, clock::ServerClock, content::ChunkRecord, engine::Sequence, key::KeyRange};
+use store::{ChunkRef, Event, StoreError, clock::ServerClock, engine::Sequence, key::KeyRange};
 use tokio::sync::{Notify, broadcast, oneshot};
 
 use crate::{
     disk::{Disk, is_no_room},
-    extent::{Extents, PlacedChunk},
+    extent::{Extents, Place, PlacedChunk},
     ids::Ids,
     index::Index,
     io_pool::IoPool,
-    log::Value,
     metrics::Metrics,
+    moved::EmptiedExtents,
     open::Recovery,
     options::Options,
     pace::Pacer,
@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) views: Views,
     pub(crate) sequencer: Sequencer,
     pub(crate) extents: Arc<Extents>,
+    /// What was moved out of extents can be elsewhere.
+    pub(crate) emptied: EmptiedExtents,
     pub(crate) pool: Arc<IoPool>,
     /// What an engine without threads has instead of them.
     pub(crate) stepped: Option<Stepped>,
@@ -106,42 +108,18 @@ impl Shared {
         due
     }
 
-    /// Where a chunk is now, as seen below `bound`.
+    /// A chunk where it can be read, as seen below `bound`.
     pub(crate) fn extent_of(&self, chunk: ChunkRef, bound: u64) -> Result<PlacedChunk, StoreError> {
-        if let Some(extent) = self.extents.get(chunk.extent)? {
-            return Ok(PlacedChunk { extent, offset: chunk.offset, chunk });
+        let first = Place::of(chunk.token);
+        if let Some(extent) = self.extents.get(first.extent)? {
+            // Also when it was moved: what was once written stays there as long as the file does.
+            return Ok(PlacedChunk { extent, offset: first.offset, chunk });
         }
-        let Some((id, offset)) = self.forwarded(chunk, bound)? else { return Err(StoreError::ChunkGone(chunk)) };
-        match self.extents.get(id)? {
-            Some(extent) => Ok(PlacedChunk { extent, offset, chunk }),
+        let Some(place) = self.moved_to(chunk.token, bound)? else { return Err(StoreError::ChunkGone(chunk)) };
+        match self.extents.get(place.extent)? {
+            Some(extent) => Ok(PlacedChunk { extent, offset: place.offset, chunk }),
             None => Err(StoreError::ChunkGone(chunk)),
         }
-    }
-
-    fn forwarded(&self, chunk: ChunkRef, bound: u64) -> Result<Option<(u64, u64)>, StoreError> {
-        let Some(stored) = self.index.get(&store::content::forward_key(chunk), bound)? else { return Ok(None) };
-        match Value::decode(&stored)? {
-            Value::Inline(row) => store::content::decode_forward(&row).map(Some),
-            Value::Spilled(_) => Err(StoreError::corrupt("a forwarding row that was spilled")),
-        }
-    }
-
-    /// The place and record of a live chunk as seen below `bound`.
-    pub(crate) fn locate(&self, chunk: ChunkRef, bound: u64) -> Result<Option<(u64, u64, ChunkRecord)>, StoreError> {
-        let record_at = |extent, offset| -> Result<Option<ChunkRecord>, StoreError> {
-            match self.index.get(&store::content::chunk_key(extent, offset), bound)? {
-                Some(stored) => match Value::decode(&stored)? {
-                    Value::Inline(row) => Ok(Some(ChunkRecord::decode(&row)?)),
-                    Value::Spilled(_) => Err(StoreError::corrupt("a chunk's row that was spilled")),
-                },
-                None => Ok(None),
-            }
-        };
-        if let Some(record) = record_at(chunk.extent, chunk.offset)?.filter(|record| record.chunk == chunk) {
-            return Ok(Some((chunk.extent, chunk.offset, record)));
-        }
-        let Some((extent, offset)) = self.forwarded(chunk, bound)? else { return Ok(None) };
-        Ok(record_at(extent, offset)?.map(|record| (extent, offset, record)))
     }
 
     /// Rows of a range as stored, below `bound`.

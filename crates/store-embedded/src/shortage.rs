@@ -6,9 +6,9 @@ use store::StoreError;
 
 use crate::shared::Shared;
 
-/// How often an open file is asked for before its caller hears that there is none: about ten seconds, with growing naps.
+/// How often an open file is asked for before its caller hears that there is none: about ten seconds, with growing delays.
 const ATTEMPTS: u32 = 26;
-const LONGEST_NAP_TICKS: u64 = 50;
+const LONGEST_DELAY_TICKS: u64 = 50;
 
 /// Whether files can be opened.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Shortage {
 
 impl Shared {
     /// Tries again and again, for a while, what fails only because no file can be opened.
-    pub(crate) async fn patiently<T>(
+    pub(crate) async fn retrying<T>(
         &self,
         mut attempt: impl FnMut() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -52,8 +52,8 @@ impl Shared {
                 outcome => return outcome,
             };
             self.extents.close_idle();
-            self.pacer.nap(ticks).await;
-            ticks = (ticks * 2).min(LONGEST_NAP_TICKS);
+            self.pacer.delay(ticks).await;
+            ticks = (ticks * 2).min(LONGEST_DELAY_TICKS);
         }
         attempt()
     }

@@ -88,6 +88,11 @@ impl IndexView {
 }
 
 impl IndexView {
+    /// It sees sequences below this.
+    pub(crate) const fn bound(&self) -> u64 {
+        self.bound
+    }
+
     fn value(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let stored = self.shared.index.get(key, self.bound)?;
         stored.map(|stored| self.shared.load(&stored, self.bound)).transpose()
@@ -108,7 +113,7 @@ impl View for IndexView {
     fn get<'a>(&'a self, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>, StoreError>> {
         match self.value(key) {
             Err(StoreError::Exhausted(_)) => {
-                Answer::Later(Box::pin(async move { self.shared.patiently(|| self.value(key)).await }))
+                Answer::Later(Box::pin(async move { self.shared.retrying(|| self.value(key)).await }))
             }
             found => Answer::now(found),
         }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use store::{StoreError, chunk::ChunkWriter};
 use store_embedded::disk::{Fault, FaultyDisk, SimulatedDisk};
 use support::{
-    Hands, Opened, block_on,
+    Opened, TestClock, block_on,
     holding::{Call, Gate, HoldingDisk, State},
     index_directory, options, pattern,
 };
@@ -83,7 +83,7 @@ fn an_extent_that_was_made_for_a_caller_who_went_away_is_deleted() {
 fn a_close_while_the_log_waits_for_room_is_not_a_clean_one() {
     let (power, index) = (SimulatedDisk::new(), index_directory());
     let faulty = FaultyDisk::new(power.clone());
-    let opened = Opened::with(faulty.clone(), index.path(), Hands::default(), options()).unwrap();
+    let opened = Opened::with(faulty.clone(), index.path(), TestClock::default(), options()).unwrap();
     block_on(opened.put("before", "value")).unwrap();
     faulty.inject(Fault::NoSpace, "log/", 0);
     std::thread::scope(|scope| {

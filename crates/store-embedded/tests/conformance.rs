@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use store::{
-    BoxFuture, Store,
+    BoxFuture, ChunkRef, Store,
     conformance::{Restartable, Subject, model},
 };
 use store_embedded::{EmbeddedEngine, Options};
@@ -40,6 +40,11 @@ impl Subject for Embedded {
             self.open();
             true
         })
+    }
+
+    fn move_chunk(&self, chunk: ChunkRef) -> BoxFuture<'static, ()> {
+        let engine = Arc::clone(&self.open.as_ref().unwrap().0);
+        Box::pin(async move { assert!(engine.move_chunk(chunk).await.unwrap(), "{chunk} is not live") })
     }
 }
 

@@ -15,13 +15,13 @@ use store_embedded::{
     Options,
     disk::{Fault, FaultyDisk, SimulatedDisk},
 };
-use support::{Hands, Opened, block_on, index_directory, options, pattern};
+use support::{Opened, TestClock, block_on, index_directory, options, pattern};
 use tempfile::TempDir;
 
 fn subject(background: bool) -> (FaultyDisk, TempDir, Opened) {
     let (faulty, index) = (FaultyDisk::new(SimulatedDisk::new()), index_directory());
     let options = Options { background, log_segment_bytes: 32 * 1024, ..options() };
-    let opened = Opened::with(faulty.clone(), index.path(), Hands::at(1_000_000), options).unwrap();
+    let opened = Opened::with(faulty.clone(), index.path(), TestClock::at(1_000_000), options).unwrap();
     (faulty, index, opened)
 }
 

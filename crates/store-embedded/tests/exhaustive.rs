@@ -22,6 +22,7 @@ enum Operation {
     LinkSmall,
     LinkLarge,
     ReleaseAndSweep,
+    MoveChunks,
     Checkpoint,
     Compact,
     DeleteDeadExtents,
@@ -29,11 +30,11 @@ enum Operation {
 }
 
 use Operation::{
-    Checkpoint, Compact, Delete, DeleteDeadExtents, LinkLarge, LinkSmall, Overwrite, PutSpilled, PutTwoRows,
-    ReleaseAndSweep, Reopen,
+    Checkpoint, Compact, Delete, DeleteDeadExtents, LinkLarge, LinkSmall, MoveChunks, Overwrite, PutSpilled,
+    PutTwoRows, ReleaseAndSweep, Reopen,
 };
 
-const ALPHABET: [Operation; 11] = [
+const ALPHABET: [Operation; 12] = [
     PutTwoRows,
     Overwrite,
     Delete,
@@ -41,6 +42,7 @@ const ALPHABET: [Operation; 11] = [
     LinkSmall,
     LinkLarge,
     ReleaseAndSweep,
+    MoveChunks,
     Checkpoint,
     Compact,
     DeleteDeadExtents,
@@ -62,7 +64,7 @@ impl Operation {
             LinkLarge => put(&chunk_name("c"), pattern(step, 70_000)),
             Delete => drop(state.remove("a")),
             ReleaseAndSweep => drop(state.remove(&chunk_name("c"))),
-            Checkpoint | Compact | DeleteDeadExtents | Reopen => {}
+            MoveChunks | Checkpoint | Compact | DeleteDeadExtents | Reopen => {}
         }
     }
 
@@ -85,6 +87,7 @@ impl Operation {
                 // The release is acknowledged; how far the sweep came is not visible.
                 opened.sweep().await.or(Ok(()))
             }
+            MoveChunks => opened.move_chunks().await,
             Checkpoint => opened.engine.checkpoint(),
             Compact => opened.engine.compact(),
             DeleteDeadExtents => opened.engine.delete_dead_extents().map(drop),
@@ -235,6 +238,7 @@ workloads! {
     workloads_that_begin_with_a_small_chunk_survive_every_crash: LinkSmall;
     workloads_that_begin_with_a_large_chunk_survive_every_crash: LinkLarge;
     workloads_that_begin_with_a_release_survive_every_crash: ReleaseAndSweep;
+    workloads_that_begin_with_a_move_survive_every_crash: MoveChunks;
     workloads_that_begin_with_a_checkpoint_survive_every_crash: Checkpoint;
     workloads_that_begin_with_a_compaction_survive_every_crash: Compact;
     workloads_that_begin_with_deleting_extents_survive_every_crash: DeleteDeadExtents;

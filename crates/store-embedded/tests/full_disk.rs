@@ -10,24 +10,24 @@ use store_embedded::{
     Options,
     disk::{Fault, FaultyDisk, SimulatedDisk},
 };
-use support::{Hands, Opened, block_on, index_directory, options, pattern};
+use support::{Opened, TestClock, block_on, index_directory, options, pattern};
 use tempfile::TempDir;
 
 struct Subject {
     disk: SimulatedDisk,
     faulty: FaultyDisk,
     index: TempDir,
-    hands: Hands,
+    clock: TestClock,
     opened: Opened,
 }
 
 fn subject(reserve_bytes: u64) -> Subject {
     let (disk, index) = (SimulatedDisk::new(), index_directory());
     let faulty = FaultyDisk::new(disk.clone());
-    let hands = Hands::at(1_000_000);
+    let clock = TestClock::at(1_000_000);
     let options = Options { reserve_bytes, log_segment_bytes: 32 * 1024, ..options() };
-    let opened = Opened::with(faulty.clone(), index.path(), hands.clone(), options).unwrap();
-    Subject { disk, faulty, index, hands, opened }
+    let opened = Opened::with(faulty.clone(), index.path(), clock.clone(), options).unwrap();
+    Subject { disk, faulty, index, clock, opened }
 }
 
 impl Subject {
@@ -59,7 +59,7 @@ fn below_the_reserve_writes_that_grow_are_refused_and_reclaiming_goes_on() {
         let calls = subject.disk.calls();
 
         subject.faulty.inject(Fault::NoSpace, "", 0);
-        subject.hands.pass(1_000);
+        subject.clock.pass(1_000);
         expect_full(opened.put("more", "value").await);
         expect_full(opened.put("more", pattern(3, 30_000)).await);
         expect_full(opened.put_chunk("more", pattern(3, 1_000)).await);
@@ -225,12 +225,12 @@ fn a_full_disk_recovers_when_users_delete_a_part_of_every_extent() {
             assert_eq!(before.reserve_bytes, 60 * MIB);
             assert!(opened.engine.wants_collection());
             let mut steps = 0;
-            while opened.engine.collect(&opened.store).await.unwrap().more {
+            while opened.engine.collect().await.unwrap().more {
                 steps += 1;
                 assert!(steps < 100, "it moves the same chunks for ever");
             }
             opened.engine.delete_dead_extents().unwrap();
-            subject.hands.pass(1_000);
+            subject.clock.pass(1_000);
             let after = opened.engine.metrics();
             if is_worth {
                 assert!(after.available_bytes > before.available_bytes, "{kept}: {after:?}");

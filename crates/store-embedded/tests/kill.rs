@@ -39,7 +39,7 @@ fn open(directory: &Path) -> Opened {
     Opened { engine, store }
 }
 
-/// The rows and the chunk of a step. Every tenth chunk is streamed, the others ride in the log.
+/// The rows and the chunk of a step. Every tenth chunk is streamed, the others stand inline in the log.
 fn values(step: u64) -> (Bytes, Vec<u8>) {
     (Bytes::from(pattern(step, 300)), pattern(step, if step.is_multiple_of(10) { 100_000 } else { 900 }))
 }

@@ -130,7 +130,7 @@ fn a_flipped_byte_in_synced_log_is_refused_and_located() {
         for row in 0..3 {
             opened.put(&format!("{row}"), pattern(row, 700)).await.unwrap();
         }
-        opened.put_chunk("rides", pattern(7, 600)).await.unwrap();
+        opened.put_chunk("inline", pattern(7, 600)).await.unwrap();
     });
     let whole = block_on(opened.visible()).unwrap();
     opened.abandon();
@@ -224,7 +224,7 @@ fn a_failed_sync_of_an_extent_poisons_and_loses_nothing() {
             let outcome = opened.put_chunk("new", pattern(9, length)).await;
             let before = opened.visible().await.unwrap();
             if name == "small" {
-                // It rides in the log; only the checkpoint syncs its extent.
+                // It stands inline in the log; only the checkpoint syncs its extent.
                 outcome.unwrap();
                 assert!(opened.engine.checkpoint().is_err());
             } else {
@@ -315,7 +315,7 @@ fn a_device_error_while_a_segment_is_made_poisons_instead_of_waiting() {
         let (disk, index) = (SimulatedDisk::new(), index_directory());
         let faulty = FaultyDisk::new(disk);
         let options = Options { log_segment_bytes: 4096, ..options() };
-        let opened = Opened::with(faulty.clone(), index.path(), support::Hands::default(), options).unwrap();
+        let opened = Opened::with(faulty.clone(), index.path(), support::TestClock::default(), options).unwrap();
         block_on(async {
             opened.put("before", pattern(1, 2_000)).await.unwrap();
             // The frame does not fit any more: the file is created, then filled.
@@ -436,11 +436,29 @@ fn write_version(disk: &SimulatedDisk, text: &str) -> String {
 fn a_newer_format_is_refused_with_a_clear_message() {
     let (disk, index) = (SimulatedDisk::new(), index_directory());
     Opened::on(disk.clone(), index.path()).unwrap().close().unwrap();
-    let before = write_version(&disk, "lazuli 2\nwhatever comes then\n");
+    let before = write_version(&disk, "lazuli 3\nwhatever comes then\n");
     let calls = disk.calls();
     let Err(error) = Opened::on(disk.clone(), index.path()) else { panic!("it opened") };
-    assert!(matches!(error, OpenError::Newer { found: 2 }), "{error:?}");
-    assert!(error.to_string().contains("format 2"), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 3 }), "{error:?}");
+    assert!(error.to_string().contains("format 3"), "{error}");
+    assert_eq!(disk.calls(), calls, "nothing was touched");
+    write_version(&disk, &before);
+    Opened::on(disk, index.path()).unwrap();
+}
+
+#[test]
+fn a_format_from_before_the_first_release_is_refused_and_says_what_to_do() {
+    let (disk, index) = (SimulatedDisk::new(), index_directory());
+    Opened::on(disk.clone(), index.path()).unwrap().close().unwrap();
+    let before = write_version(&disk, "lazuli 1\nsalt 0123456789abcdef\n");
+    let calls = disk.calls();
+    let Err(error) = Opened::on(disk.clone(), index.path()) else { panic!("it opened") };
+    assert!(matches!(error, OpenError::Older { found: 1 }), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "the data directory has format 1, and this build reads formats from 2 on: copy the data out with the build that \
+         wrote it, for example with azcopy, and into a new data directory"
+    );
     assert_eq!(disk.calls(), calls, "nothing was touched");
     write_version(&disk, &before);
     Opened::on(disk, index.path()).unwrap();
@@ -448,7 +466,7 @@ fn a_newer_format_is_refused_with_a_clear_message() {
 
 #[test]
 fn a_version_that_is_none_is_refused() {
-    for text in ["", "lazuli", "lazuli one\n", "lazuli 0\n", "lazuli -1\n", "something else\n", "lazuli 1\n", "\u{0}"] {
+    for text in ["", "lazuli", "lazuli one\n", "lazuli 0\n", "lazuli -1\n", "something else\n", "lazuli 2\n", "\u{0}"] {
         let (disk, index) = (SimulatedDisk::new(), index_directory());
         Opened::on(disk.clone(), index.path()).unwrap().close().unwrap();
         write_version(&disk, text);

@@ -7,10 +7,7 @@ mod support;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use store::{
-    Read, Scope, StoreError,
-    conformance::support::{UNIT, key},
-};
+use store::{Read, Scope, StoreError, conformance::support::key};
 use store_embedded::disk::{Fault, FaultyDisk, SimulatedDisk};
 use support::{
     Opened, block_on,
@@ -148,7 +145,7 @@ fn a_transaction_reads_what_the_log_has_yet_to_write() {
             let opened = &opened;
             let reader = scope.spawn(move || {
                 let sender = &sender;
-                block_on(opened.store.transact(Scope::unit(UNIT), |txn| async move {
+                block_on(opened.store.transact(Scope::new(), |txn| async move {
                     sender.send(txn.get(&key("spilled")).await).unwrap();
                     Ok::<_, StoreError>(())
                 }))
@@ -206,7 +203,7 @@ fn readers_never_miss_a_chunk_on_its_way_into_its_extent() {
             opened.put_chunk(&format!("{name}"), pattern(round, length)).await.unwrap();
             // All writers replace this one: most find what another has just given its place.
             let row = &key("row");
-            let replaced = opened.store.transact(Scope::unit(UNIT), |txn| async move {
+            let replaced = opened.store.transact(Scope::new(), |txn| async move {
                 let before = txn.get(row).await?.unwrap_or_default();
                 let first = before.first().copied().unwrap_or_default();
                 assert!(before.iter().all(|byte| *byte == first), "half of one value, half of another");

@@ -17,12 +17,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use store::{Scope, StoreError, conformance::random::Random, conformance::support::UNIT};
+use store::{Scope, StoreError, conformance::random::Random};
 use store_embedded::{
     Durability, Options,
     disk::{Fault, FaultyDisk, SimulatedDisk},
 };
-use support::{Hands, Opened, Visible, block_on, chunk_name, count, index_directory, options};
+use support::{Opened, TestClock, Visible, block_on, chunk_name, count, index_directory, options};
 use types::Timestamp;
 
 const TASKS: u64 = 4;
@@ -109,7 +109,7 @@ async fn put(opened: &Opened, rows: &[(String, Option<Bytes>)]) -> Result<(), St
 async fn note(opened: &Opened, seen: &Mutex<Seen>) -> Result<(), StoreError> {
     let (id, time) = opened
         .store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             txn.emit(Bytes::new());
             Ok::<_, StoreError>((txn.fresh_id(), txn.now()))
         })
@@ -176,9 +176,19 @@ async fn upkeep(opened: &Opened, random: &mut Random) {
         1 => opened.engine.compact(),
         2..4 => opened.engine.delete_dead_extents().map(drop),
         4..6 => opened.sweep().await,
-        6..8 => opened.engine.collect(&opened.store).await.map(drop),
+        6..8 => opened.engine.collect().await.map(drop),
+        8..10 => move_any(opened, random).await,
         _ => Ok(()),
     };
+}
+
+/// Moves one of the live chunks: a collector that finds little dead would not move any.
+async fn move_any(opened: &Opened, random: &mut Random) -> Result<(), StoreError> {
+    let chunks = opened.live_chunks().await?;
+    match chunks.get(random.index(chunks.len().max(1))) {
+        Some(chunk) => opened.engine.move_chunk(*chunk).await.map(drop),
+        None => Ok(()),
+    }
 }
 
 /// What a task finds of its own after a crash must be what it was told, with or without its last operation.
@@ -213,15 +223,15 @@ fn campaign(seed: u64, rounds: u64, options: &Options, scarce: bool) {
     for round in 0..rounds {
         let place = format!("LAZULI_CRASH_SEED={seed} LAZULI_CRASH_ROUNDS={} ({options:?})", round + 1);
         // The wall clock of each run is somewhere else, often earlier.
-        let hands = || Hands::at(1_000_000 + (round * 7_919) % 100_000 * 1_000);
+        let clock = || TestClock::at(1_000_000 + (round * 7_919) % 100_000 * 1_000);
         if random.one_in(3) {
             // The power also fails while the store is being opened.
             disk.fail_power_at(disk.calls() + random.below(14));
-            drop(Opened::with(disk.clone(), index.path(), hands(), options.clone()));
+            drop(Opened::with(disk.clone(), index.path(), clock(), options.clone()));
             disk = SimulatedDisk::from_image(disk.crash(random.number()));
         }
         let faulty = FaultyDisk::new(disk.clone());
-        let opened = Opened::with(faulty.clone(), index.path(), hands(), options.clone())
+        let opened = Opened::with(faulty.clone(), index.path(), clock(), options.clone())
             .unwrap_or_else(|error| panic!("{place}: open: {error}"));
         let now = opened.store.now();
         assert!(now >= seen.lock().unwrap().latest, "{place}: time went backwards");
@@ -295,7 +305,7 @@ fn a_relaxed_store_loses_only_the_end_of_what_it_did() {
     for round in 0..rounds() {
         let place = format!("LAZULI_CRASH_SEED={seed} round {round}");
         let (disk, index) = (SimulatedDisk::new(), index_directory());
-        let opened = Opened::with(disk.clone(), index.path(), Hands::at(1_000_000), options.clone()).unwrap();
+        let opened = Opened::with(disk.clone(), index.path(), TestClock::at(1_000_000), options.clone()).unwrap();
         let mut history = vec![Visible::new()];
         let mut synced = 0;
         block_on(async {
@@ -313,7 +323,7 @@ fn a_relaxed_store_loses_only_the_end_of_what_it_did() {
                     0 if opened.engine.checkpoint().is_ok() => synced = history.len() - 1,
                     1 => drop(opened.sweep().await),
                     2 => drop(opened.engine.delete_dead_extents()),
-                    3 => drop(opened.engine.collect(&opened.store).await),
+                    3 => drop(opened.engine.collect().await),
                     _ => {}
                 }
             }

@@ -9,7 +9,7 @@ use std::{sync::mpsc, time::Duration};
 use store::StoreError;
 use store_embedded::{Durability, Options, disk::SimulatedDisk};
 use support::{
-    Hands, Opened, block_on, chunk_name,
+    Opened, TestClock, block_on, chunk_name,
     holding::{Call, HoldingDisk, State},
     index_directory, options, pattern,
 };
@@ -21,14 +21,14 @@ fn relaxed() -> Options {
 /// Every commit comes before the time is over in which the log would have synced by itself.
 #[test]
 fn a_steady_load_is_synced_every_tenth_of_a_second() {
-    let (power, index, hands) = (SimulatedDisk::new(), index_directory(), Hands::at(1_000_000));
-    let opened = Opened::with(power.clone(), index.path(), hands.clone(), relaxed()).unwrap();
+    let (power, index, clock) = (SimulatedDisk::new(), index_directory(), TestClock::at(1_000_000));
+    let opened = Opened::with(power.clone(), index.path(), clock.clone(), relaxed()).unwrap();
     block_on(async {
         for number in 0..20 {
             opened.put(&format!("{number}"), "value").await.unwrap();
             opened.put_chunk(&format!("{number}"), pattern(number, 1_000)).await.unwrap();
             opened.put_chunk(&format!("large{number}"), pattern(number, 70_000)).await.unwrap();
-            hands.pass(30);
+            clock.pass(30);
         }
     });
     for seed in 0..20 {
@@ -48,7 +48,7 @@ fn a_steady_load_is_synced_every_tenth_of_a_second() {
 fn a_checkpoint_hears_of_its_sync_while_commits_go_on() {
     let (power, index) = (SimulatedDisk::new(), index_directory());
     let disk = HoldingDisk::new(power);
-    let opened = Opened::with(disk.clone(), index.path(), Hands::default(), relaxed()).unwrap();
+    let opened = Opened::with(disk.clone(), index.path(), TestClock::default(), relaxed()).unwrap();
     let sync = disk.gate(Call::SyncLog);
     block_on(opened.put("first", "value")).unwrap();
     sync.set(State::Armed);
@@ -74,7 +74,7 @@ fn a_checkpoint_hears_of_its_sync_while_commits_go_on() {
 fn a_close_that_cannot_sync_says_so() {
     let (power, index) = (SimulatedDisk::new(), index_directory());
     let disk = HoldingDisk::new(power.clone());
-    let opened = Opened::with(disk, index.path(), Hands::default(), relaxed()).unwrap();
+    let opened = Opened::with(disk, index.path(), TestClock::default(), relaxed()).unwrap();
     power.fail_syncs(Some("log/"));
     block_on(opened.put("row", "value")).unwrap();
     assert!(matches!(opened.close(), Err(StoreError::Poisoned(_))));

@@ -1,5 +1,5 @@
-//! Small chunks between their place and their extent: those that are never linked, and those that find no room and are
-//! owed to it. Whatever looks at them meanwhile sees them whole, and nothing keeps what nobody wants any more.
+//! Small chunks between their place and their extent: those that are never linked, and those that find no room
+//! and wait in the backlog. Whatever looks at them meanwhile sees them whole, and nothing keeps what nobody wants any more.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
@@ -11,12 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use store::{
-    PendingChunk, Read, Scope, StoreError,
-    conformance::support::{UNIT, key},
-    content,
-    manifest::read_exactly,
-};
+use store::{PendingChunk, Read, Scope, StoreError, conformance::support::key, content, manifest::read_exactly};
 use store_embedded::{
     EmbeddedEngine, Options, ScrubCursor,
     disk::{Fault, FaultyDisk, SimulatedDisk},
@@ -65,7 +60,7 @@ async fn finish(opened: &Opened, bytes: Vec<u8>) -> PendingChunk {
 async fn link(opened: &Opened, chunks: &[PendingChunk]) -> Result<(), StoreError> {
     opened
         .store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             for chunk in chunks {
                 content::link(&txn, chunk, ContentId::new(7));
             }
@@ -96,7 +91,7 @@ fn a_chunk_that_is_never_linked_harms_no_neighbour_and_keeps_no_extent() {
         let free = async || {
             opened
                 .store
-                .transact(Scope::unit(UNIT), |txn| {
+                .transact(Scope::new(), |txn| {
                     let linked = &linked;
                     async move {
                         for chunk in linked {
@@ -124,7 +119,7 @@ fn a_transaction_that_is_run_again_or_refused_lets_go_of_its_chunks() {
         let chunk = [finish(opened, pattern(1, 1_000)).await];
         let refused = opened
             .store
-            .transact(Scope::unit(UNIT), |txn| {
+            .transact(Scope::new(), |txn| {
                 let chunk = &chunk[0];
                 async move {
                     content::link(&txn, chunk, ContentId::new(7));
@@ -160,17 +155,17 @@ fn nobody_keeps_the_bytes_of_a_small_chunk_that_is_written_or_given_up() {
     };
     block_on(async {
         // The answer to the next commit comes when the log's thread is done with the one before.
-        for owed in [false, true] {
-            if owed {
+        for waiting in [false, true] {
+            if waiting {
                 subject.faulty.inject(Fault::NoSpace, "extents/", 0);
             }
             opened.link("linked", &watched().await).await.unwrap();
             opened.put("next", "value").await.unwrap();
-            assert_eq!(Arc::strong_count(&watch) > 1, owed, "written, or owed");
+            assert_eq!(Arc::strong_count(&watch) > 1, waiting, "written, or waiting");
         }
         subject.faulty.heal();
         opened.engine.checkpoint().unwrap();
-        assert_eq!(Arc::strong_count(&watch), 1, "paid");
+        assert_eq!(Arc::strong_count(&watch), 1, "written");
         drop(watched().await);
         assert_eq!(Arc::strong_count(&watch), 1, "given up");
     });
@@ -178,7 +173,7 @@ fn nobody_keeps_the_bytes_of_a_small_chunk_that_is_written_or_given_up() {
 
 /// Everything that looks at chunks finds one that has no room in its extent yet.
 #[test]
-fn an_owed_chunk_is_read_scrubbed_checked_replaced_and_deleted() {
+fn a_chunk_without_room_is_read_scrubbed_checked_replaced_and_deleted() {
     let subject = subject();
     let opened = &subject.opened;
     block_on(async {
@@ -205,8 +200,8 @@ fn an_owed_chunk_is_read_scrubbed_checked_replaced_and_deleted() {
         assert_eq!(opened.visible().await.unwrap(), expected);
         let scrubbed = opened.engine.scrub(ScrubCursor::default(), u64::MAX).await.unwrap();
         assert_eq!((scrubbed.chunks, scrubbed.problems), (4, vec![]));
-        opened.must_be_clean("while it is owed").await;
-        opened.engine.collect(&opened.store).await.unwrap();
+        opened.must_be_clean("while it waits").await;
+        opened.engine.collect().await.unwrap();
         subject.must_survive().await;
 
         opened.put("spilled", "short").await.unwrap();
@@ -214,7 +209,7 @@ fn an_owed_chunk_is_read_scrubbed_checked_replaced_and_deleted() {
             opened.release(name).await.unwrap();
         }
         opened.sweep().await.unwrap();
-        assert_eq!(opened.engine.delete_dead_extents().unwrap(), 0, "something is owed to it");
+        assert_eq!(opened.engine.delete_dead_extents().unwrap(), 0, "something waits for it");
         subject.must_survive().await;
         subject.faulty.heal();
         opened.engine.checkpoint().unwrap();
@@ -226,7 +221,7 @@ fn an_owed_chunk_is_read_scrubbed_checked_replaced_and_deleted() {
 }
 
 #[test]
-fn a_backup_has_what_is_owed() {
+fn a_backup_has_what_waits_for_room() {
     for paid_meanwhile in [false, true] {
         let subject = subject();
         let opened = &subject.opened;
@@ -235,7 +230,7 @@ fn a_backup_has_what_is_owed() {
         block_on(async {
             opened.put_chunk("before", pattern(1, 1_000)).await.unwrap();
             subject.faulty.inject(Fault::NoSpace, "extents/", 0);
-            opened.put_chunk("owed", pattern(2, 1_000)).await.unwrap();
+            opened.put_chunk("waiting", pattern(2, 1_000)).await.unwrap();
             opened.put("spilled", pattern(3, 200_000)).await.unwrap();
             assert!(subject.faulty.hits() >= 2, "they found no room");
             subject.faulty.heal();
@@ -261,23 +256,25 @@ fn a_backup_has_what_is_owed() {
 }
 
 #[test]
-fn an_owed_chunk_survives_every_crash_until_it_is_where_it_belongs() {
+fn a_chunk_without_room_survives_every_crash_until_it_is_where_it_belongs() {
     /// Returns what was acknowledged, and what would be visible if the last step happened.
     async fn run(subject: &Subject) -> (Visible, Visible) {
         let (mut told, opened) = (Visible::new(), &subject.opened);
-        for (step, name) in (1..).zip(["before", "owed", "owed too", "paid", "after"]) {
+        for (step, name) in (1..).zip(["before", "waiting", "waiting too", "written", "after"]) {
             let mut next = told.clone();
             next.insert(chunk_name(name), Bytes::from(pattern(step, 700)));
             match name {
-                "owed" => subject.faulty.inject(Fault::NoSpace, "extents/", 0),
-                "paid" => subject.faulty.heal(),
+                "waiting" => subject.faulty.inject(Fault::NoSpace, "extents/", 0),
+                "written" => subject.faulty.heal(),
                 _ => {}
             }
             if opened.put_chunk(name, pattern(step, 700)).await.is_err() {
                 return (told, next);
             }
             told = next;
-            if matches!(name, "owed too" | "paid") && opened.engine.checkpoint().is_err() != (name == "owed too") {
+            if matches!(name, "waiting too" | "written")
+                && opened.engine.checkpoint().is_err() != (name == "waiting too")
+            {
                 break;
             }
         }
@@ -311,7 +308,7 @@ async fn link_many(opened: &Opened) -> Result<(), StoreError> {
 }
 
 #[test]
-fn no_more_is_owed_than_fits_into_the_memory_for_it() {
+fn no_more_waits_for_room_than_fits_into_the_memory_for_it() {
     let subject = subject();
     let (opened, faulty) = (&subject.opened, &subject.faulty);
     block_on(async {
@@ -337,7 +334,7 @@ fn no_more_is_owed_than_fits_into_the_memory_for_it() {
 
 /// A tiny chunk costs more memory than its bytes.
 #[test]
-fn tiny_chunks_are_owed_only_as_many_as_fit_into_the_memory_for_them() {
+fn tiny_chunks_wait_only_as_many_as_fit_into_the_memory_for_them() {
     let subject = subject();
     let (opened, faulty) = (&subject.opened, &subject.faulty);
     let many = async || {
@@ -365,9 +362,9 @@ fn tiny_chunks_are_owed_only_as_many_as_fit_into_the_memory_for_them() {
     });
 }
 
-/// The log has no room either, and tries again and again: what it holds is owed once.
+/// The log has no room either, and tries again and again: what it holds waits once.
 #[test]
-fn chunks_are_owed_once_however_often_their_frame_is_tried() {
+fn chunks_wait_once_however_often_their_frame_is_tried() {
     let subject = subject();
     let (opened, faulty) = (&subject.opened, &subject.faulty);
     block_on(opened.put_chunk("before", pattern(1, 1_000))).unwrap();
@@ -381,7 +378,7 @@ fn chunks_are_owed_once_however_often_their_frame_is_tried() {
         faulty.inject(Fault::NoSpace, "extents/", 0);
         let linked = receiver.recv_timeout(LONG);
         faulty.heal();
-        linked.expect("the log has room, and little is owed").unwrap();
+        linked.expect("the log has room, and little waits").unwrap();
     });
     opened.engine.checkpoint().unwrap();
     block_on(opened.must_be_clean("after there was room"));
@@ -404,18 +401,18 @@ fn an_extent_that_could_not_be_removed_is_removed_at_the_next_try() {
 }
 
 #[test]
-fn a_row_named_after_an_owed_chunk_reads_it() {
+fn a_row_named_after_a_chunk_without_room_reads_it() {
     // A second commit that refers to the chunk of another one, as a copy or a snapshot does.
     let subject = subject();
     let opened = &subject.opened;
     block_on(async {
         opened.put_chunk("before", pattern(1, 1_000)).await.unwrap();
         subject.faulty.inject(Fault::NoSpace, "extents/", 0);
-        opened.put_chunk("owed", pattern(2, 1_000)).await.unwrap();
-        let row = opened.store.snapshot().get(&key(&chunk_name("owed"))).await.unwrap().unwrap();
+        opened.put_chunk("waiting", pattern(2, 1_000)).await.unwrap();
+        let row = opened.store.snapshot().get(&key(&chunk_name("waiting"))).await.unwrap().unwrap();
         opened.put(&chunk_name("copy"), row).await.unwrap();
         let visible = opened.visible().await.unwrap();
-        assert_eq!(visible.get(&chunk_name("copy")), visible.get(&chunk_name("owed")));
+        assert_eq!(visible.get(&chunk_name("copy")), visible.get(&chunk_name("waiting")));
     });
     block_on(subject.must_survive());
 }

@@ -15,7 +15,7 @@ use std::{
 use bytes::Bytes;
 use store::{
     Read, Scope, Store, StoreError,
-    conformance::support::{UNIT, key},
+    conformance::support::key,
     content,
     content_map::{self, MapWriter, Slice},
     epoch::Epochs,
@@ -44,7 +44,7 @@ async fn put_chunk(store: &Store, name: &str, bytes: Vec<u8>) -> (ContentId, sto
     let pending = &writer.finish().await.unwrap();
     let owner = ContentId::new(store.fresh_id());
     store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             content::link(&txn, pending, owner);
             txn.put(key(name), Bytes::copy_from_slice(&pending.reference().encode()));
             Ok::<_, StoreError>(())
@@ -69,13 +69,13 @@ fn a_mostly_dead_extent_is_emptied_and_its_space_comes_back() {
         for (number, (owner, chunk), _) in &chunks {
             if number % 10 >= 2 {
                 let freed =
-                    store.transact(Scope::unit(UNIT), |txn| async move { content::free(&txn, *chunk, *owner).await });
+                    store.transact(Scope::new(), |txn| async move { content::free(&txn, *chunk, *owner).await });
                 assert!(freed.await.unwrap());
             }
         }
         let mut moved = 0;
         loop {
-            let step = engine.collect(&store).await.unwrap();
+            let step = engine.collect().await.unwrap();
             moved += step.chunks;
             if !step.more {
                 break;
@@ -143,7 +143,7 @@ fn a_sparse_chunk_of_a_map_is_repacked_and_reads_the_same() {
             let mut writer = store.write_chunk(None).unwrap();
             writer.write(Bytes::from(bytes)).await.unwrap();
             let pending = &writer.finish().await.unwrap();
-            let written = store.transact(Scope::unit(UNIT), |txn| async move {
+            let written = store.transact(Scope::new(), |txn| async move {
                 content::link(&txn, pending, content);
                 let mut map = MapWriter::new(&txn, content, epochs);
                 map.write(offset, Slice { chunk: pending.reference(), skip: 0, length }).await?;
@@ -164,7 +164,7 @@ fn a_sparse_chunk_of_a_map_is_repacked_and_reads_the_same() {
         while sweep::step(&store).await.unwrap().more {}
         let after = engine.metrics().live_chunk_bytes;
         assert!(before - after > 800_000, "{before} bytes before, {after} after");
-        assert!(content::locate(&store.snapshot(), big).await.unwrap().is_none(), "the sparse chunk was freed");
+        assert!(content::find(&store.snapshot(), big).await.unwrap().is_none(), "the sparse chunk was freed");
         let (segments, next) =
             content_map::read(&store.snapshot(), content, 1, (0, u64::try_from(MIB).unwrap()), 1000).await.unwrap();
         assert_eq!((segments.len(), next), (256, None));
@@ -195,7 +195,7 @@ fn a_backup_while_writing_is_one_instant_and_restores() {
                     put_chunk(&store, &format!("chunk{}", number % 50), pattern(number, 70_000)).await;
                     let value = Bytes::copy_from_slice(&number.to_le_bytes());
                     let (value, store) = (&value, &store);
-                    let written = store.transact(Scope::unit(UNIT), |txn| async move {
+                    let written = store.transact(Scope::new(), |txn| async move {
                         txn.put(key("left"), value.clone());
                         txn.put(key("right"), value.clone());
                         Ok::<_, StoreError>(())
@@ -227,6 +227,51 @@ fn a_backup_while_writing_is_one_instant_and_restores() {
             restored.close().unwrap();
         }
         stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_backup_takes_along_where_chunks_were_moved() {
+    let directory = tempfile::tempdir().unwrap();
+    let (engine, store) = open(&directory.path().join("data"));
+    let lengths = [1000, 70_000, 3000];
+    let read = async |store: &Store, chunk: store::ChunkRef, number: u64, length: usize| {
+        let source = store.open_chunk(chunk).await.unwrap();
+        assert!(read_exactly(&*source, 0, length).await.unwrap() == pattern(number, length), "{chunk}");
+    };
+    block_on(async {
+        let mut chunks = Vec::new();
+        for (number, length) in (0..).zip(lengths) {
+            let (owner, chunk) = put_chunk(&store, &format!("{number}"), pattern(number, length)).await;
+            assert!(engine.move_chunk(chunk).await.unwrap());
+            chunks.push((number, owner, chunk, length));
+        }
+        // The second one moves again, and the third dies where it was moved to.
+        assert!(engine.move_chunk(chunks[1].2).await.unwrap());
+        let (_, owner, dead, _) = chunks.pop().unwrap();
+        assert!(
+            store.transact(Scope::new(), |txn| async move { content::free(&txn, dead, owner).await }).await.unwrap()
+        );
+        assert!(!engine.move_chunk(dead).await.unwrap(), "it is not live any more");
+
+        let (backup, target) = (directory.path().join("backup"), directory.path().join("restored"));
+        engine.backup(&backup, |_| {}).unwrap();
+        restore(&backup, &target, |_| {}).unwrap();
+        let (restored, rows) = open(&target);
+        for (engine, store) in [(&engine, &store), (&restored, &rows)] {
+            let report = engine.check(|_| {}).await.unwrap();
+            assert!(report.is_clean(), "{:?}", report.problems);
+            assert_eq!(report.chunks, 2);
+            for (number, owner, chunk, length) in &chunks {
+                read(store, *chunk, *number, *length).await;
+                let freed =
+                    store.transact(Scope::new(), |txn| async move { content::free(&txn, *chunk, *owner).await });
+                assert!(freed.await.unwrap());
+            }
+            let report = engine.check(|_| {}).await.unwrap();
+            assert!(report.is_clean(), "{:?}", report.problems);
+            assert_eq!(engine.metrics().live_chunk_bytes, 0);
+        }
     });
 }
 
@@ -286,7 +331,7 @@ fn a_crash_brought_back_an_extent_that_the_collector_had_emptied() {
             opened.release(&format!("{number}")).await.unwrap();
         }
         opened.sweep().await.unwrap();
-        while opened.engine.collect(&opened.store).await.unwrap().more {}
+        while opened.engine.collect().await.unwrap().more {}
         opened.engine.delete_dead_extents().unwrap();
         assert!(!extents(&disk).contains(&first[0]), "it was emptied and deleted");
         let before = opened.visible().await.unwrap();
@@ -313,7 +358,7 @@ fn overwrites_were_swept_one_content_a_transaction() {
     block_on(async {
         for number in 0..1000_u64 {
             let (owner, chunk) = put_chunk(&store, "one", pattern(number, 100)).await;
-            let released = store.transact(Scope::unit(UNIT).reclaims(), |txn| async move {
+            let released = store.transact(Scope::new().reclaims(), |txn| async move {
                 content::release(&txn, owner, content::Holdings::Chunk(chunk)).await
             });
             released.await.unwrap();
@@ -343,7 +388,7 @@ fn overwriting_over_and_over_grew_the_data_directory_without_bound() {
                 while !stop.load(Ordering::Relaxed) {
                     sweep::step(&store).await.unwrap();
                     if engine.wants_collection() {
-                        engine.collect(&store).await.unwrap();
+                        engine.collect().await.unwrap();
                     }
                     std::thread::yield_now();
                 }
@@ -354,7 +399,7 @@ fn overwriting_over_and_over_grew_the_data_directory_without_bound() {
             for number in 0..OVERWRITES {
                 let new = put_chunk(&store, "one", pattern(number, 60_000)).await;
                 if let Some((owner, chunk)) = last.replace(new) {
-                    let released = store.transact(Scope::unit(UNIT), |txn| async move {
+                    let released = store.transact(Scope::new(), |txn| async move {
                         content::release(&txn, owner, content::Holdings::Chunk(chunk)).await
                     });
                     released.await.unwrap();
@@ -379,7 +424,7 @@ fn writers_wait_for_the_sweeper_when_it_falls_behind_and_nobody_else_does() {
         while engine.metrics().unswept_bytes <= 64 * 1024 * 1024 {
             assert!(!waits());
             let (owner, chunk) = put_chunk(&store, "one", pattern(number, 60_000)).await;
-            let released = store.transact(Scope::unit(UNIT), |txn| async move {
+            let released = store.transact(Scope::new(), |txn| async move {
                 content::release(&txn, owner, content::Holdings::Chunk(chunk)).await
             });
             released.await.unwrap();

@@ -1,4 +1,4 @@
-//! Chunks: bytes at a place, written once. Their rows say which of them are live.
+//! Chunks: bytes by their token, written once. Their rows say which of them are live.
 //!
 //! A pending chunk is here but unreachable until a commit links it, and leaves with its [`store::PendingChunk`]
 //! otherwise. An open source has its own hold on the bytes.
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use crc_fast::{CrcAlgorithm, checksum};
 use store::{
-    Answer, BoxFuture, ChunkRef, PendingChunk, StoreError,
+    Answer, BoxFuture, ChunkRef, ChunkToken, PendingChunk, StoreError,
     chunk::{ChunkSource, ChunkWriter},
 };
 
@@ -34,11 +34,11 @@ impl ChunkWriter for MemoryWriter {
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<PendingChunk, StoreError>> {
         let Self { shared, bytes } = *self;
         let crc64 = checksum(CrcAlgorithm::Crc64Nvme, &bytes);
-        let placed = shared.state().place(bytes.freeze());
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let kept = shared.state().keep(bytes.freeze());
         Box::pin(async move {
-            let (extent, offset, length) = placed?;
-            let chunk = ChunkRef { extent, offset, length, crc64 };
-            Ok(PendingChunk::new(chunk, None, Arc::new(Hold { shared, place: (extent, offset) })))
+            let token = kept?;
+            Ok(PendingChunk::new(ChunkRef { token, length, crc64 }, Arc::new(Hold { shared, token })))
         })
     }
 }
@@ -46,12 +46,12 @@ impl ChunkWriter for MemoryWriter {
 /// Keeps a pending chunk. Dropped, it removes the chunk unless a row links it by then.
 struct Hold {
     shared: Arc<Shared>,
-    place: (u64, u64),
+    token: ChunkToken,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.shared.state().drop_unless_linked(self.place);
+        self.shared.state().drop_unless_linked(self.token);
     }
 }
 

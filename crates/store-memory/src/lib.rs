@@ -130,10 +130,10 @@ impl MemoryEngine {
         self.shared.state().refusal = error;
     }
 
-    /// Live bytes of an extent, as far as durable commits say.
+    /// Bytes of chunks that durable commits linked and did not free.
     #[must_use]
-    pub fn live_bytes(&self, extent: u64) -> i64 {
-        self.shared.state().live_bytes.get(&extent).copied().unwrap_or(0)
+    pub fn live_bytes(&self) -> u64 {
+        self.shared.state().live_bytes
     }
 
     /// Versions of rows that are still here.
@@ -154,9 +154,11 @@ impl Engine for MemoryEngine {
         Box::new(MemoryView::open(&self.shared, horizon))
     }
 
-    fn sequence(&self, commit: Commit) -> Answer<'_, Result<Sequence, SequenceError>> {
+    fn sequence(&self, mut commit: Commit) -> Answer<'_, Result<Sequence, SequenceError>> {
+        // Dropped behind the lock: a hold that is the last of its chunk looks at the state.
+        let linked = std::mem::take(&mut commit.linked);
         let mut state = self.shared.state();
-        let sequenced = state.sequence(commit);
+        let sequenced = state.sequence(commit, linked.iter().map(|linked| linked.chunk.length).sum());
         if sequenced.is_ok() && !state.held {
             self.shared.publish(&mut state);
         }
@@ -207,8 +209,8 @@ impl Engine for MemoryEngine {
             }
             // A chunk that is linked but not durable yet is found at the second horizon.
             for horizon in [Horizon::Durable, Horizon::Sequenced] {
-                if let Some(place) = content::locate(&Snapshot::new(self.view(horizon)), chunk).await? {
-                    let bytes = self.shared.state().chunks.get(&(place.extent, place.offset)).cloned();
+                if content::find(&Snapshot::new(self.view(horizon)), chunk).await?.is_some() {
+                    let bytes = self.shared.state().chunks.get(&chunk.token).cloned();
                     return chunks::source(chunk, bytes.ok_or(StoreError::ChunkGone(chunk))?);
                 }
             }

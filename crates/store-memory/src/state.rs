@@ -1,20 +1,18 @@
 //! The whole state of the engine, and the one place that decides whether a commit is first.
 //!
 //! **Invariants.** `durable <= sequenced`. Commits become durable in their order. A chunk's bytes stay at least as long
-//! as a durable row names its place.
+//! as a durable row names them.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use store::{
-    Event, Sequence, StoreError, content,
+    ChunkRef, ChunkToken, Event, Sequence, StoreError, content,
     engine::{Commit, SequenceError},
 };
 
 use crate::rows::Rows;
 
-/// A new extent begins behind this many bytes: small, so that tests see several.
-const EXTENT_BYTES: u64 = 1024 * 1024;
 /// How many commits pass between two prunes of old versions.
 const PRUNE_EVERY: u64 = 1024;
 
@@ -29,14 +27,13 @@ pub(crate) struct State {
     pub(crate) held: bool,
     pub(crate) refusal: Option<StoreError>,
     pub(crate) last_id: u64,
-    /// Bytes by their present place.
-    pub(crate) chunks: BTreeMap<(u64, u64), Bytes>,
-    pub(crate) live_bytes: BTreeMap<u64, i64>,
+    pub(crate) chunks: BTreeMap<ChunkToken, Bytes>,
+    /// Bytes of chunks that are linked, as far as durable commits say.
+    pub(crate) live_bytes: u64,
     guards: BTreeMap<Bytes, Taken>,
     unpublished: VecDeque<Unpublished>,
-    /// The extent being filled and how full it is.
-    extent: u64,
-    extent_end: u64,
+    /// Tokens are numbered.
+    last_token: u128,
 }
 
 /// When a guard was last taken.
@@ -54,14 +51,14 @@ impl Taken {
 
 /// What happens when a commit becomes durable.
 struct Unpublished {
-    live_bytes: Vec<(u64, i64)>,
-    freed: Vec<(u64, u64)>,
+    linked_bytes: u64,
+    freed: Vec<ChunkRef>,
     events: Vec<Event>,
 }
 
 impl State {
-    /// Validates a commit and applies it, all or nothing.
-    pub(crate) fn sequence(&mut self, commit: Commit) -> Result<Sequence, SequenceError> {
+    /// Validates a commit that links so many bytes and applies it, all or nothing.
+    pub(crate) fn sequence(&mut self, commit: Commit, linked_bytes: u64) -> Result<Sequence, SequenceError> {
         match &self.refusal {
             Some(StoreError::Full { .. }) if commit.reclaims => {}
             Some(refusal) => return Err(refusal.clone().into()),
@@ -78,14 +75,10 @@ impl State {
         for key in commit.guards_exclusive {
             self.guards.entry(key).or_default().exclusive = sequence;
         }
-        let mut freed = Vec::new();
         for (key, value) in commit.writes {
-            if value.is_none() {
-                freed.extend(content::parse_chunk_key(&key));
-            }
             self.rows.write(key, value, sequence);
         }
-        self.unpublished.push_back(Unpublished { live_bytes: commit.live_bytes, freed, events: commit.events });
+        self.unpublished.push_back(Unpublished { linked_bytes, freed: commit.freed, events: commit.events });
         if sequence.0.is_multiple_of(PRUNE_EVERY) {
             self.prune();
         }
@@ -107,11 +100,10 @@ impl State {
         self.durable = self.sequenced;
         let mut events = Vec::new();
         for commit in std::mem::take(&mut self.unpublished) {
-            for (extent, bytes) in commit.live_bytes {
-                *self.live_bytes.entry(extent).or_default() += bytes;
-            }
-            for place in commit.freed {
-                self.drop_unless_linked(place);
+            self.live_bytes += commit.linked_bytes;
+            for chunk in commit.freed {
+                self.live_bytes -= chunk.length;
+                self.drop_unless_linked(chunk.token);
             }
             events.extend(commit.events);
         }
@@ -131,27 +123,23 @@ impl State {
         self.refusal.clone().map_or(Ok(()), Err)
     }
 
-    /// Gives bytes their place: extent, offset, length. The empty chunk needs none.
-    pub(crate) fn place(&mut self, bytes: Bytes) -> Result<(u64, u64, u64), StoreError> {
+    /// Keeps the bytes of a chunk under a token of their own. The empty chunk has nothing to be kept.
+    pub(crate) fn keep(&mut self, bytes: Bytes) -> Result<ChunkToken, StoreError> {
         self.accepts_growth()?;
-        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        if length == 0 {
-            return Ok((0, 0, 0));
+        if bytes.is_empty() {
+            return Ok(ChunkToken::new([0; ChunkToken::BYTES]));
         }
-        if self.extent == 0 || self.extent_end >= EXTENT_BYTES {
-            (self.extent, self.extent_end) = (self.extent + 1, 0);
-        }
-        let place = (self.extent, self.extent_end);
-        self.extent_end += content::stored_bytes(length).unsigned_abs();
-        self.chunks.insert(place, bytes);
-        Ok((place.0, place.1, length))
+        self.last_token += 1;
+        let token = ChunkToken::new(self.last_token.to_be_bytes());
+        self.chunks.insert(token, bytes);
+        Ok(token)
     }
 
-    /// Removes a chunk's bytes unless a row, durable or about to be, names their place.
-    pub(crate) fn drop_unless_linked(&mut self, place: (u64, u64)) {
-        let key = content::chunk_key(place.0, place.1);
+    /// Removes a chunk's bytes unless a row, durable or about to be, names them.
+    pub(crate) fn drop_unless_linked(&mut self, token: ChunkToken) {
+        let key = content::chunk_key(token);
         if [self.durable, self.sequenced].iter().all(|instant| self.rows.get(&key, *instant).is_none()) {
-            self.chunks.remove(&place);
+            self.chunks.remove(&token);
         }
     }
 
@@ -166,8 +154,8 @@ impl State {
         self.chunks = old.chunks.clone();
         self.last_id = old.last_id;
         let rows = old.rows.cut(old.durable);
-        let linked = |place: &(u64, u64)| rows.get(&content::chunk_key(place.0, place.1), old.durable).is_some();
-        let chunks = old.chunks.into_iter().filter(|(place, _)| linked(place)).collect();
+        let linked = |token: ChunkToken| rows.get(&content::chunk_key(token), old.durable).is_some();
+        let chunks = old.chunks.into_iter().filter(|(token, _)| linked(*token)).collect();
         Self {
             rows,
             chunks,
@@ -175,8 +163,7 @@ impl State {
             durable: old.durable,
             last_id: old.last_id,
             live_bytes: old.live_bytes,
-            // Whatever was in the extent beyond the crash is not reused.
-            extent: old.extent + 1,
+            last_token: old.last_token,
             ..Self::default()
         }
     }

@@ -13,46 +13,46 @@ const START: Duration = Duration::from_secs(1_704_067_200);
 
 /// Time that a test sets; clones share it.
 #[derive(Clone, Debug)]
-pub struct ManualTime(Arc<Mutex<Hands>>);
+pub struct ManualTime(Arc<Mutex<Clocks>>);
 
 #[derive(Debug)]
-struct Hands {
+struct Clocks {
     wall: Duration,
     monotonic: Duration,
 }
 
 impl Default for ManualTime {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Hands { wall: START, monotonic: Duration::ZERO })))
+        Self(Arc::new(Mutex::new(Clocks { wall: START, monotonic: Duration::ZERO })))
     }
 }
 
 impl ManualTime {
-    fn hands<T>(&self, look: impl FnOnce(&mut Hands) -> T) -> T {
+    fn clocks<T>(&self, look: impl FnOnce(&mut Clocks) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Lets time pass.
     pub fn advance(&self, passed: Duration) {
-        self.hands(|hands| {
-            hands.wall += passed;
-            hands.monotonic += passed;
+        self.clocks(|clocks| {
+            clocks.wall += passed;
+            clocks.monotonic += passed;
         });
     }
 
     /// Wall time jumps: somebody sets the machine's clock, or it slept and its monotonic clock stood still meanwhile.
     pub fn jump_to(&self, wall: Timestamp) {
-        self.hands(|hands| hands.wall = wall.saturating_since(Timestamp::EPOCH));
+        self.clocks(|clocks| clocks.wall = wall.saturating_since(Timestamp::EPOCH));
     }
 }
 
 impl TimeSource for ManualTime {
     fn wall(&self) -> Duration {
-        self.hands(|hands| hands.wall)
+        self.clocks(|clocks| clocks.wall)
     }
 
     fn monotonic(&self) -> Duration {
-        self.hands(|hands| hands.monotonic)
+        self.clocks(|clocks| clocks.monotonic)
     }
 }
 

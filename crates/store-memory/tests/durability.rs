@@ -7,16 +7,14 @@ use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
 use bytes::Bytes;
 use store::{
     Direction, Engine, Horizon, Read, Scope, Store, StoreError, Txn,
-    content::{self, Holdings, stored_bytes},
+    content::{self, Holdings},
     engine::Commit,
     key::{KeyBuilder, KeyRange},
     space::Space,
     sweep,
 };
 use store_memory::{ManualTime, MemoryEngine};
-use types::{ContentId, Timestamp, UnitId};
-
-const UNIT: UnitId = UnitId::new(1);
+use types::{ContentId, Timestamp};
 
 fn key(name: &str) -> Bytes {
     KeyBuilder::new(Space::Test, 1).bytes(name.as_bytes()).build()
@@ -37,7 +35,7 @@ async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 
 async fn put(store: &Store, name: &str, value: &'static str) -> Result<(), StoreError> {
     store
-        .transact(Scope::unit(UNIT).object(name.as_bytes()), |txn| async move {
+        .transact(Scope::of(name.as_bytes()), |txn| async move {
             txn.put(key(name), value);
             Ok(())
         })
@@ -67,7 +65,7 @@ fn a_snapshot_does_not_see_what_is_not_durable_and_a_transaction_does() {
                 Ok::<_, StoreError>(())
             }
         };
-        let mut read = Box::pin(store.transact(Scope::unit(UNIT), look));
+        let mut read = Box::pin(store.transact(Scope::new(), look));
         assert!(poll_once(&mut read).await.is_none(), "a read of undurable state answered");
         assert_eq!(seen.lock().unwrap().as_deref(), Some(&b"held"[..]));
 
@@ -87,7 +85,7 @@ fn a_refusal_that_read_undurable_state_waits_for_it() {
         engine.hold();
         let mut write = Box::pin(put(&store, "lease", "taken"));
         assert!(poll_once(&mut write).await.is_none());
-        let mut refusal = Box::pin(store.transact(Scope::unit(UNIT), |txn| async move {
+        let mut refusal = Box::pin(store.transact(Scope::new(), |txn| async move {
             assert!(value(&txn, "lease").await.is_some());
             Err::<(), _>(StoreError::corrupt("stands for: there is a lease"))
         }));
@@ -128,7 +126,7 @@ fn events_wait_for_durability() {
         let tell = |what: &'static str| {
             let store = store.clone();
             Box::pin(async move {
-                let told = store.transact(Scope::unit(UNIT), |txn| async move {
+                let told = store.transact(Scope::new(), |txn| async move {
                     txn.emit(what);
                     Ok::<_, StoreError>(())
                 });
@@ -187,12 +185,12 @@ fn a_chunk_freed_but_not_durably_so_survives_a_crash() {
                 Ok::<_, StoreError>(())
             }
         };
-        store.transact(Scope::unit(UNIT), link).await.unwrap();
-        assert_eq!(engine.live_bytes(chunk.extent), stored_bytes(5));
+        store.transact(Scope::new(), link).await.unwrap();
+        assert_eq!(engine.live_bytes(), 5);
 
         engine.hold();
         let mut free =
-            Box::pin(store.transact(Scope::unit(UNIT), |txn| async move { content::free(&txn, chunk, owner).await }));
+            Box::pin(store.transact(Scope::new(), |txn| async move { content::free(&txn, chunk, owner).await }));
         assert!(poll_once(&mut free).await.is_none());
         drop(pending);
         assert_eq!(engine.stored_chunks(), 1);
@@ -201,15 +199,12 @@ fn a_chunk_freed_but_not_durably_so_survives_a_crash() {
         let store = survivor.store();
         assert!(store.open_chunk(chunk).await.is_ok());
         store
-            .transact(
-                Scope::unit(UNIT),
-                |txn| async move { content::release(&txn, owner, Holdings::Chunk(chunk)).await },
-            )
+            .transact(Scope::new(), |txn| async move { content::release(&txn, owner, Holdings::Chunk(chunk)).await })
             .await
             .unwrap();
         while sweep::step(&store).await.unwrap().more {}
         assert!(matches!(store.open_chunk(chunk).await, Err(StoreError::ChunkGone(_))));
-        assert_eq!((survivor.live_bytes(chunk.extent), survivor.stored_chunks()), (0, 0));
+        assert_eq!((survivor.live_bytes(), survivor.stored_chunks()), (0, 0));
     });
 }
 
@@ -223,7 +218,7 @@ fn a_full_disk_lets_through_what_gives_space_back() {
         assert!(matches!(put(&store, "row", "grows").await, Err(StoreError::Full { .. })));
         assert!(matches!(store.write_chunk(None), Err(StoreError::Full { .. })));
         store
-            .transact(Scope::unit(UNIT).reclaims(), |txn| async move {
+            .transact(Scope::new().reclaims(), |txn| async move {
                 txn.delete(key("row"));
                 Ok::<_, StoreError>(())
             })
@@ -235,7 +230,7 @@ fn a_full_disk_lets_through_what_gives_space_back() {
 }
 
 #[test]
-fn server_time_follows_the_hands_and_never_a_jump() {
+fn server_time_follows_the_monotonic_clock_and_never_jumps_back() {
     let time = ManualTime::default();
     let engine = MemoryEngine::new(time.clone());
     let start = engine.now();
@@ -275,15 +270,14 @@ fn rows_of_the_engine_space_were_in_reach_of_scans() {
         let store = engine.store();
         let own = Bytes::from_static(&[0, 1]);
         let commit = Commit {
-            unit: UNIT,
             read_at: store.snapshot().instant(),
             reads: Vec::new(),
             guards_shared: Vec::new(),
             guards_exclusive: Vec::new(),
             writes: vec![(own.clone(), Some(Bytes::from("the engine's")))],
-            live_bytes: Vec::new(),
+            linked: Vec::new(),
+            freed: Vec::new(),
             unswept_bytes: 0,
-            rides: Vec::new(),
             events: Vec::new(),
             reclaims: false,
         };
@@ -310,7 +304,7 @@ fn a_series_waits_for_the_disk_once() {
         let mut series = store.series();
         for name in ["one", "two"] {
             series
-                .transact(Scope::unit(UNIT), |txn| async move {
+                .transact(Scope::new(), |txn| async move {
                     txn.put(key(name), "value");
                     Ok::<_, StoreError>(())
                 })

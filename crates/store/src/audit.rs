@@ -3,13 +3,10 @@
 //! One pass in key order, in memory that does not grow with the store: what must match elsewhere is compared as a sum of
 //! hashes. A mismatch is found for certain enough (64 bits) and reported; where exactly it is, the sums do not tell.
 
-use std::{
-    collections::BTreeMap,
-    hash::{BuildHasher, RandomState},
-};
+use std::hash::{BuildHasher, RandomState};
 
 use crate::{
-    content::{self, ChunkRecord, Holdings, Located, keys as kinds},
+    content::{self, ChunkRecord, Holdings, keys as kinds},
     content_map,
     error::StoreError,
     key::KeyBuilder,
@@ -24,8 +21,6 @@ pub struct Audit {
     pub rows: u64,
     /// Live chunks.
     pub chunks: u64,
-    /// Live bytes by extent, as the rows have them.
-    pub live_bytes: BTreeMap<u64, i64>,
     /// What is wrong, at most [`PROBLEMS`].
     pub problems: Vec<String>,
 }
@@ -51,8 +46,6 @@ struct Sums {
     deadlines: u64,
     slices_in_maps: u64,
     slices_in_chunks: u64,
-    moved: u64,
-    forwarded: u64,
 }
 
 /// Audits all rows of this crate. `on_chunk` sees every live chunk, to look at its bytes.
@@ -61,7 +54,7 @@ struct Sums {
 /// The engine could not read.
 pub async fn audit(
     rows: &impl Read,
-    mut on_chunk: impl FnMut(Located) -> Result<(), StoreError>,
+    mut on_chunk: impl FnMut(ChunkRecord) -> Result<(), StoreError>,
 ) -> Result<Audit, StoreError> {
     let mut audit = Audit::default();
     let mut sums = Sums::default();
@@ -82,7 +75,6 @@ pub async fn audit(
         (sums.edges, sums.uses, "the two ends of edges between contents"),
         (sums.pins, sums.deadlines, "pins and their deadlines"),
         (sums.slices_in_maps, sums.slices_in_chunks, "the slices of maps and the counts of their chunks"),
-        (sums.moved, sums.forwarded, "moved chunks and their forwarding rows"),
     ];
     for (one, other, what) in pairs {
         if one != other {
@@ -98,28 +90,21 @@ async fn look(
     hasher: &RandomState,
     audit: &mut Audit,
     sums: &mut Sums,
-    on_chunk: &mut impl FnMut(Located) -> Result<(), StoreError>,
+    on_chunk: &mut impl FnMut(ChunkRecord) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let add = |sum: &mut u64, what: u64| *sum = sum.wrapping_add(what);
     let kind = row.key.get(1).copied().unwrap_or_default();
     match kind {
         kinds::CHUNK => {
-            let (extent, offset) = content::parse_chunk_key(&row.key)?;
+            let token = content::parse_chunk_key(&row.key)?;
             let record = ChunkRecord::decode(&row.value)?;
+            if record.chunk.token != token {
+                return Err(StoreError::corrupt(format!("it says that it is about chunk {}", record.chunk)));
+            }
             audit.chunks += 1;
-            *audit.live_bytes.entry(extent).or_default() += content::stored_bytes(record.chunk.length);
             let chunk_hash = hasher.hash_one(record.chunk);
             add(&mut sums.slices_in_chunks, chunk_hash.wrapping_mul(record.slices.rows));
-            if (extent, offset) != (record.chunk.extent, record.chunk.offset) {
-                add(&mut sums.moved, hasher.hash_one((record.chunk.extent, record.chunk.offset, extent, offset)));
-            }
-            on_chunk(Located { extent, offset, record })
-        }
-        kinds::FORWARD => {
-            let origin = content::parse_pair_key(&row.key, kind)?;
-            let place = content::decode_forward(&row.value)?;
-            add(&mut sums.forwarded, hasher.hash_one((origin.0, origin.1, place.0, place.1)));
-            Ok(())
+            on_chunk(record)
         }
         kinds::EDGE => {
             add(&mut sums.edges, hasher.hash_one(content::parse_pair_key(&row.key, kind)?));
@@ -155,7 +140,7 @@ async fn look(
 }
 
 async fn check_slice(rows: &impl Read, slice: content_map::Slice) -> Result<(), StoreError> {
-    if content::locate(rows, slice.chunk).await?.is_none() {
+    if content::find(rows, slice.chunk).await?.is_none() {
         return Err(StoreError::corrupt(format!("it refers to chunk {}, which was freed", slice.chunk)));
     }
     if slice.skip.saturating_add(slice.length) > slice.chunk.length || slice.length == 0 {

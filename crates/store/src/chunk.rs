@@ -1,7 +1,7 @@
 //! Chunks: bytes written once and never changed. A row links a chunk by its [`ChunkRef`]; a content owns it.
 //!
-//! A reference names the place where the chunk was first written. When the collector moves a chunk it leaves a
-//! forwarding row, so references in rows, manifests and maps stay true for ever and are never rewritten.
+//! A reference holds a token that the engine made. What it means is the engine's own affair: nothing above it looks inside,
+//! and it stays the name of the chunk for as long as the chunk lives, wherever the engine keeps the bytes meanwhile.
 
 use std::{any::Any, fmt, sync::Arc};
 
@@ -13,13 +13,44 @@ use crate::{
     record::{Reader, Writer},
 };
 
-/// Names a chunk: its first place, its length, and the CRC-64/NVME of its bytes.
+/// What an engine calls a chunk: made and understood by the engine alone, never given out twice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChunkToken([u8; Self::BYTES]);
+
+impl ChunkToken {
+    /// How long every token is.
+    pub const BYTES: usize = 16;
+
+    /// A token of these bytes. For engines.
+    #[must_use]
+    pub const fn new(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes. Rows of chunks stand in their order.
+    #[must_use]
+    pub const fn bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+}
+
+impl fmt::Display for ChunkToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for ChunkToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ChunkToken({self})")
+    }
+}
+
+/// Names a chunk: the engine's token, its length, and the CRC-64/NVME of its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChunkRef {
-    /// The extent it was first written to. Extents are never reused.
-    pub extent: u64,
-    /// Where in that extent it begins.
-    pub offset: u64,
+    /// What the engine calls it. Says nothing for the empty chunk, which needs no bytes to be found.
+    pub token: ChunkToken,
     /// How many bytes it has.
     pub length: u64,
     /// CRC-64/NVME of all of them.
@@ -28,15 +59,15 @@ pub struct ChunkRef {
 
 impl ChunkRef {
     /// Length of the stored form.
-    pub const ENCODED_BYTES: usize = 32;
+    pub const ENCODED_BYTES: usize = ChunkToken::BYTES + 16;
 
-    /// The stored form, fixed width.
+    /// The stored form, fixed width: token, length, checksum; the numbers little-endian.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::ENCODED_BYTES] {
         let mut bytes = [0; Self::ENCODED_BYTES];
-        let fields = [self.extent, self.offset, self.length, self.crc64];
-        for (place, field) in bytes.chunks_exact_mut(8).zip(fields) {
-            place.copy_from_slice(&field.to_le_bytes());
+        let fields = [self.length.to_le_bytes(), self.crc64.to_le_bytes()];
+        for (place, byte) in bytes.iter_mut().zip(self.token.0.iter().chain(fields.as_flattened())) {
+            *place = *byte;
         }
         bytes
     }
@@ -44,12 +75,10 @@ impl ChunkRef {
     /// Reads the stored form.
     #[must_use]
     pub fn decode(bytes: &[u8; Self::ENCODED_BYTES]) -> Self {
-        let mut fields = [0; 4];
-        for (field, place) in fields.iter_mut().zip(bytes.chunks_exact(8)) {
-            *field = place.try_into().map_or(0, u64::from_le_bytes);
-        }
-        let [extent, offset, length, crc64] = fields;
-        Self { extent, offset, length, crc64 }
+        let (token, numbers) = bytes.split_first_chunk().unwrap_or((&[0; ChunkToken::BYTES], &[]));
+        let mut fields = numbers.chunks_exact(8).filter_map(|field| field.try_into().ok().map(u64::from_le_bytes));
+        let mut next = || fields.next().unwrap_or_default();
+        Self { token: ChunkToken(*token), length: next(), crc64: next() }
     }
 
     pub(crate) fn write(&self, writer: Writer) -> Writer {
@@ -63,7 +92,7 @@ impl ChunkRef {
 
 impl fmt::Display for ChunkRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:x}:{:x}+{}", self.extent, self.offset, self.length)
+        write!(f, "{}+{}", self.token, self.length)
     }
 }
 
@@ -89,19 +118,20 @@ pub trait ChunkSource: Send + Sync {
     fn read(&self, offset: u64, length: usize) -> Answer<'_, Result<Bytes, StoreError>>;
 }
 
+/// What an engine keeps for a chunk that is not linked yet: its own, opaque to everybody else.
+pub type Attachment = Arc<dyn Any + Send + Sync>;
+
 /// A finished chunk that nothing links yet. It dies with this value unless a transaction links it first.
 pub struct PendingChunk {
     chunk: ChunkRef,
-    ride: Option<Bytes>,
-    hold: Arc<dyn Any + Send + Sync>,
+    attachment: Attachment,
 }
 
 impl PendingChunk {
-    /// For engines: `ride` carries the bytes of a small chunk that becomes durable with its transaction, `hold` keeps
-    /// the collector away, and goes with the ride.
+    /// For engines: the attachment keeps the chunk until it is linked, and comes back with the commit that links it.
     #[must_use]
-    pub fn new(chunk: ChunkRef, ride: Option<Bytes>, hold: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { chunk, ride, hold }
+    pub fn new(chunk: ChunkRef, attachment: Attachment) -> Self {
+        Self { chunk, attachment }
     }
 
     /// The reference to store in rows.
@@ -110,18 +140,32 @@ impl PendingChunk {
         self.chunk
     }
 
-    pub(crate) fn ride(&self) -> Option<Ride> {
-        self.ride.clone().map(|bytes| Ride { chunk: self.chunk, bytes, hold: Arc::clone(&self.hold) })
+    pub(crate) fn linked(&self) -> LinkedChunk {
+        LinkedChunk { chunk: self.chunk, attachment: Arc::clone(&self.attachment) }
     }
 }
 
-/// A small chunk that becomes durable with the commit it rides in.
+/// A chunk that a commit makes live.
 #[derive(Clone, Debug)]
-pub struct Ride {
-    /// Where it belongs.
+pub struct LinkedChunk {
+    /// Its name, as rows have it.
     pub chunk: ChunkRef,
-    /// Its bytes.
-    pub bytes: Bytes,
-    /// What the engine keeps for it until it is where it belongs.
-    pub hold: Arc<dyn Any + Send + Sync>,
+    /// What the engine gave its [`PendingChunk`].
+    pub attachment: Attachment,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_comes_back_and_stands_in_the_order_of_its_token() {
+        let token = ChunkToken::new(*b"0123456789abcdef");
+        let chunk = ChunkRef { token, length: 0x0102, crc64: u64::MAX - 1 };
+        let encoded = chunk.encode();
+        assert_eq!(ChunkRef::decode(&encoded), chunk);
+        assert_eq!(&encoded[..16], b"0123456789abcdef");
+        assert_eq!(encoded[16..24], [2, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(chunk.to_string(), "30313233343536373839616263646566+258");
+    }
 }

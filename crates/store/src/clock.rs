@@ -104,19 +104,19 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Hands {
+    struct TestTime {
         wall_ms: Arc<AtomicU64>,
         monotonic_ms: Arc<AtomicU64>,
     }
 
-    impl Hands {
+    impl TestTime {
         fn pass(&self, wall_ms: u64, monotonic_ms: u64) {
             self.wall_ms.fetch_add(wall_ms, Ordering::Relaxed);
             self.monotonic_ms.fetch_add(monotonic_ms, Ordering::Relaxed);
         }
     }
 
-    impl TimeSource for Hands {
+    impl TimeSource for TestTime {
         fn wall(&self) -> Duration {
             Duration::from_millis(self.wall_ms.load(Ordering::Relaxed))
         }
@@ -125,29 +125,29 @@ mod tests {
         }
     }
 
-    fn started_at(seconds: u64) -> (Hands, ServerClock) {
-        let hands = Hands::default();
-        hands.pass(seconds * 1000, 0);
-        (hands.clone(), ServerClock::new(hands, Timestamp::EPOCH))
+    fn started_at(seconds: u64) -> (TestTime, ServerClock) {
+        let time = TestTime::default();
+        time.pass(seconds * 1000, 0);
+        (time.clone(), ServerClock::new(time, Timestamp::EPOCH))
     }
 
     #[test]
     fn a_wall_clock_set_back_slows_time_but_never_turns_it() {
-        let (hands, clock) = started_at(1000);
-        hands.wall_ms.store(0, Ordering::Relaxed);
+        let (time, clock) = started_at(1000);
+        time.wall_ms.store(0, Ordering::Relaxed);
         let before = clock.now();
-        hands.pass(10_000, 10_000);
+        time.pass(10_000, 10_000);
         let passed = clock.now().saturating_since(before);
         assert_eq!(passed, Duration::from_millis(9_950));
     }
 
     #[test]
     fn a_wall_clock_set_forward_is_approached_slowly_and_not_passed() {
-        let (hands, clock) = started_at(1000);
-        hands.pass(20, 0);
-        hands.pass(1_000, 1_000);
+        let (time, clock) = started_at(1000);
+        time.pass(20, 0);
+        time.pass(1_000, 1_000);
         assert_eq!(clock.now(), Timestamp::from_ticks(10_010_050_000));
-        hands.pass(100_000, 100_000);
+        time.pass(100_000, 100_000);
         assert_eq!(clock.now(), Timestamp::from_ticks(11_010_200_000));
     }
 
@@ -155,8 +155,8 @@ mod tests {
     fn a_machine_that_slept_finds_the_time() {
         // An hour, with a monotonic clock that stands still meanwhile, and with one that goes on.
         for monotonic_ms in [0, 3_600_000] {
-            let (hands, clock) = started_at(1000);
-            hands.pass(3_600_000, monotonic_ms);
+            let (time, clock) = started_at(1000);
+            time.pass(3_600_000, monotonic_ms);
             assert_eq!(clock.now(), Timestamp::from_seconds(4_600), "{monotonic_ms}");
             assert_eq!(clock.wall(), Timestamp::from_seconds(4_600), "{monotonic_ms}");
         }
@@ -164,31 +164,31 @@ mod tests {
 
     #[test]
     fn a_step_shorter_than_the_shortest_lease_is_no_jump() {
-        let (hands, clock) = started_at(1000);
-        hands.pass(15_000, 0);
+        let (time, clock) = started_at(1000);
+        time.pass(15_000, 0);
         assert_eq!(clock.now(), Timestamp::from_seconds(1_000));
-        hands.pass(1, 0);
+        time.pass(1, 0);
         assert_eq!(clock.now(), Timestamp::from_ticks(10_150_010_000));
     }
 
     #[test]
     fn a_clock_that_was_ahead_and_is_corrected_leaves_wall_time_right_and_server_time_going() {
-        let (hands, clock) = started_at(9_000);
+        let (time, clock) = started_at(9_000);
         assert_eq!(clock.now(), Timestamp::from_seconds(9_000));
         // Two hours back: wall time follows at once, server time goes on from where it was.
-        hands.wall_ms.store(1_800_000, Ordering::Relaxed);
+        time.wall_ms.store(1_800_000, Ordering::Relaxed);
         assert_eq!(clock.wall(), Timestamp::from_seconds(1_800));
         assert_eq!(clock.now(), Timestamp::from_seconds(9_000));
         // The same behind a restart.
-        let clock = ServerClock::new(hands, clock.now());
+        let clock = ServerClock::new(time, clock.now());
         assert_eq!(clock.wall(), Timestamp::from_seconds(1_800));
         assert_eq!(clock.now(), Timestamp::from_seconds(9_000));
     }
 
     #[test]
     fn time_goes_on_from_the_high_water_mark_after_a_restart() {
-        let hands = Hands::default();
-        let clock = ServerClock::new(hands, Timestamp::from_seconds(500));
+        let time = TestTime::default();
+        let clock = ServerClock::new(time, Timestamp::from_seconds(500));
         assert_eq!(clock.now(), Timestamp::from_seconds(500));
     }
 }

@@ -39,7 +39,7 @@ pub mod survival;
 
 use std::future::Future;
 
-use crate::{answer::BoxFuture, transact::Store};
+use crate::{answer::BoxFuture, chunk::ChunkRef, transact::Store};
 
 /// An engine under test, in a place of its own.
 pub trait Subject: Send {
@@ -51,6 +51,12 @@ pub trait Subject: Send {
     /// cases about survival then end without a finding.
     fn reopen(&mut self) -> BoxFuture<'_, bool> {
         Box::pin(async { false })
+    }
+
+    /// Lets the engine put the bytes of a live chunk elsewhere, if it ever does so. References stay what they are.
+    fn move_chunk(&self, chunk: ChunkRef) -> BoxFuture<'static, ()> {
+        let _stays = chunk;
+        Box::pin(async {})
     }
 }
 
@@ -183,6 +189,9 @@ macro_rules! conformance_tests {
                 many_chunks_at_once_do_not_mix
                 a_moved_chunk_is_read_by_its_old_reference
                 an_empty_chunk_is_never_mistaken_for_a_moved_one
+                every_reference_of_a_chunk_is_the_same_and_no_other_has_its_token
+                a_chunk_that_is_moved_while_it_is_freed_is_freed
+                a_move_disturbs_nobody_who_counts_slices
             }
             contents {
                 what_the_only_user_needs_can_be_adopted
@@ -229,6 +238,7 @@ macro_rules! conformance_tests {
                 commits_survive_a_reopen
                 spilled_values_survive_a_reopen
                 chunks_survive_a_reopen
+                a_token_is_the_same_after_moves_and_reopens
                 unlinked_chunks_do_not_survive_a_reopen
                 ids_and_time_go_on_after_a_reopen
                 a_sweep_goes_on_after_a_reopen

@@ -25,8 +25,8 @@ use crate::{
 pub(crate) mod keys;
 mod record;
 
-pub use keys::{chunk_key, chunks_of_extent, forward_key, parse_chunk_key};
-pub use record::{ChunkRecord, Holdings, Slices, decode_place as decode_forward};
+pub use keys::{chunk_key, chunks, parse_chunk_key};
+pub use record::{ChunkRecord, Holdings, Slices};
 
 pub(crate) use keys::{
     SWEEP, parse_pair_key, parse_pin_deadline_key, parse_sparse_key, pin_deadlines, sparse_chunks, sparse_key,
@@ -40,57 +40,30 @@ pub const ENGINE: ContentId = ContentId::new(0);
 pub fn link(txn: &Txn, pending: &PendingChunk, owner: ContentId) {
     let chunk = pending.reference();
     if chunk.length == 0 {
-        return; // the empty chunk has no bytes, no place and no row
+        return; // the empty chunk has no bytes and no row
     }
     let (key, row) = chunk_row(chunk, owner);
     txn.put(key, row);
-    txn.count_live(chunk.extent, stored_bytes(chunk.length));
-    if let Some(ride) = pending.ride() {
-        txn.ride(ride);
-    }
+    txn.note_linked(pending);
 }
 
 /// The row that makes a chunk live. For engines that keep chunks of their own.
 #[must_use]
 pub fn chunk_row(chunk: ChunkRef, owner: ContentId) -> (Bytes, Bytes) {
-    (chunk_key(chunk.extent, chunk.offset), ChunkRecord { owner, chunk, slices: Slices::default() }.encode())
+    (chunk_key(chunk.token), ChunkRecord { owner, chunk, slices: Slices::default() }.encode())
 }
 
-/// Where a chunk is now and what its row says; `None` once it was freed.
+/// What the row of a live chunk says; `None` once it was freed, and for the empty chunk, which has no row.
 ///
 /// # Errors
 /// The engine could not read, or a row is corrupt.
-pub async fn locate(rows: &impl Read, chunk: ChunkRef) -> Result<Option<Located>, StoreError> {
+pub async fn find(rows: &impl Read, chunk: ChunkRef) -> Result<Option<ChunkRecord>, StoreError> {
     if chunk.length == 0 {
-        return Ok(None); // it has no row, and its place says nothing: it may be where a moved chunk once was
+        return Ok(None); // its token says nothing: it may be that of another
     }
-    let home = chunk_key(chunk.extent, chunk.offset);
-    if let Some(row) = rows.get(&home).await? {
-        let record = ChunkRecord::decode(&row)?;
-        // A place is never used twice, but a chunk moved here from elsewhere may have begun at it.
-        if record.chunk == chunk {
-            return Ok(Some(Located { extent: chunk.extent, offset: chunk.offset, record }));
-        }
-    }
-    let Some(row) = rows.get(&keys::forward_key(chunk)).await? else { return Ok(None) };
-    let (extent, offset) = record::decode_place(&row)?;
-    match rows.get(&chunk_key(extent, offset)).await? {
-        Some(row) => Ok(Some(Located { extent, offset, record: ChunkRecord::decode(&row)? })),
-        None => {
-            Err(StoreError::corrupt(format!("chunk {chunk} is forwarded to {extent:x}:{offset:x}, which has no row")))
-        }
-    }
-}
-
-/// A live chunk and its present place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Located {
-    /// The extent it is in now.
-    pub extent: u64,
-    /// Where in that extent.
-    pub offset: u64,
-    /// Its row.
-    pub record: ChunkRecord,
+    let Some(row) = rows.get(&chunk_key(chunk.token)).await? else { return Ok(None) };
+    let record = ChunkRecord::decode(&row)?;
+    Ok((record.chunk == chunk).then_some(record))
 }
 
 /// Frees a chunk if `owner` owns it. False when it was freed before or belongs to another content.
@@ -98,22 +71,18 @@ pub struct Located {
 /// # Errors
 /// The engine could not read, or a row is corrupt.
 pub async fn free(txn: &Txn, chunk: ChunkRef, owner: ContentId) -> Result<bool, StoreError> {
-    match locate(txn, chunk).await? {
-        Some(located) if located.record.owner == owner => {
-            drop_row(txn, &located);
+    match find(txn, chunk).await? {
+        Some(record) if record.owner == owner => {
+            drop_row(txn, chunk);
             Ok(true)
         }
         _ => Ok(false),
     }
 }
 
-fn drop_row(txn: &Txn, located: &Located) {
-    let chunk = located.record.chunk;
-    txn.delete(chunk_key(located.extent, located.offset));
-    if (located.extent, located.offset) != (chunk.extent, chunk.offset) {
-        txn.delete(keys::forward_key(chunk));
-    }
-    txn.count_live(located.extent, -stored_bytes(chunk.length));
+fn drop_row(txn: &Txn, chunk: ChunkRef) {
+    txn.delete(chunk_key(chunk.token));
+    txn.note_freed(chunk);
 }
 
 /// How the rows of a map that refer to one chunk changed in a transaction.
@@ -137,11 +106,10 @@ impl SliceChange {
 /// Notes that a map's chunk gained or lost slices, in whichever map; the chunk is freed with its last one, and put down
 /// for repacking when most of it is unused.
 pub(crate) async fn count_slices(txn: &Txn, chunk: ChunkRef, change: SliceChange) -> Result<(), StoreError> {
-    let Some(located) = locate(txn, chunk).await? else {
+    let Some(record) = find(txn, chunk).await? else {
         return Err(StoreError::corrupt(format!("a slice refers to chunk {chunk}, which was freed")));
     };
-    let owner = located.record.owner;
-    let before = located.record.slices;
+    let before = record.slices;
     let fewer = || StoreError::corrupt(format!("chunk {chunk} has fewer slices than were removed"));
     let slices = Slices {
         rows: before.rows.checked_add_signed(change.rows).ok_or_else(fewer)?,
@@ -149,41 +117,20 @@ pub(crate) async fn count_slices(txn: &Txn, chunk: ChunkRef, change: SliceChange
         offset: if before.rows == 0 { change.offset } else { before.offset },
     };
     if slices.rows == 0 {
-        drop_row(txn, &located);
+        drop_row(txn, chunk);
     } else if slices != before {
-        let record = ChunkRecord { slices, ..located.record };
-        txn.put(chunk_key(located.extent, located.offset), record.encode());
+        txn.put(chunk_key(chunk.token), ChunkRecord { slices, ..record }.encode());
         if chunk.length >= SPARSE_BYTES && slices.bytes < chunk.length / 2 && before.bytes >= chunk.length / 2 {
-            txn.put(keys::sparse_key(owner, chunk), Bytes::copy_from_slice(&chunk.encode()));
+            txn.put(keys::sparse_key(record.owner, chunk), Bytes::copy_from_slice(&chunk.encode()));
         }
     }
     Ok(())
 }
 
+const PIN_VERSION: u8 = 1;
+
 /// Chunks shorter than this are not worth repacking.
 const SPARSE_BYTES: u64 = 64 * 1024;
-
-/// Moves a live chunk's row to its new place and leaves word at its first one. For an engine's collector: the bytes
-/// are already durable there. False when the chunk was freed or moved meanwhile.
-///
-/// # Errors
-/// The engine could not read, or a row is corrupt.
-pub async fn relocate(txn: &Txn, from: &Located, to: &PendingChunk) -> Result<bool, StoreError> {
-    let chunk = from.record.chunk;
-    if locate(txn, chunk).await? != Some(*from) {
-        return Ok(false);
-    }
-    let place = to.reference();
-    txn.delete(chunk_key(from.extent, from.offset));
-    txn.count_live(from.extent, -stored_bytes(chunk.length));
-    txn.put(chunk_key(place.extent, place.offset), from.record.encode());
-    txn.count_live(place.extent, stored_bytes(chunk.length));
-    txn.put(keys::forward_key(chunk), record::encode_place(place.extent, place.offset));
-    if let Some(ride) = to.ride() {
-        txn.ride(ride);
-    }
-    Ok(true)
-}
 
 /// Lets `user` use the chunks of `source` until it is released itself. False when `source` is being swept.
 ///
@@ -211,7 +158,7 @@ pub async fn pin(txn: &Txn, source: ContentId, pin: u64, until: Timestamp) -> Re
     if let Some(before) = pinned_until(txn, source, pin).await? {
         txn.delete(keys::pin_deadline_key(before, source, pin)); // renewed
     }
-    txn.put(keys::pin_key(source, pin), Writer::new(1).number(until.ticks()).build());
+    txn.put(keys::pin_key(source, pin), encode_pin(until));
     txn.put(keys::pin_deadline_key(until, source, pin), Bytes::new());
     Ok(true)
 }
@@ -221,9 +168,13 @@ async fn pinned_until(txn: &Txn, source: ContentId, pin: u64) -> Result<Option<T
     decode_pin(&row).map(Some)
 }
 
+pub(crate) fn encode_pin(until: Timestamp) -> Bytes {
+    Writer::new(PIN_VERSION).number(until.ticks()).build()
+}
+
 /// When a pin ends by itself.
 pub(crate) fn decode_pin(row: &[u8]) -> Result<Timestamp, StoreError> {
-    let mut reader = Reader::new("a pin", row, 1)?;
+    let mut reader = Reader::new("a pin", row, PIN_VERSION)?;
     let until = Timestamp::from_ticks(reader.number()?);
     reader.end()?;
     Ok(until)
@@ -262,10 +213,9 @@ pub async fn release(txn: &Txn, content: ContentId, holdings: Holdings) -> Resul
 /// # Errors
 /// The engine could not read, or a row is corrupt.
 pub async fn adopt(txn: &Txn, chunk: ChunkRef, from: ContentId, to: ContentId) -> Result<bool, StoreError> {
-    match locate(txn, chunk).await? {
-        Some(located) if located.record.owner == from => {
-            let record = ChunkRecord { owner: to, ..located.record };
-            txn.put(chunk_key(located.extent, located.offset), record.encode());
+    match find(txn, chunk).await? {
+        Some(record) if record.owner == from => {
+            txn.put(chunk_key(chunk.token), ChunkRecord { owner: to, ..record }.encode());
             Ok(true)
         }
         _ => Ok(false),
@@ -329,23 +279,16 @@ async fn sweep_if_unused(txn: &Txn, content: ContentId) -> Result<(), StoreError
     }
     txn.delete(released);
     if let Holdings::Chunk(chunk) = Holdings::decode(&holdings)? {
-        txn.count_unswept(stored_bytes(chunk.length));
+        txn.count_unswept(signed(chunk.length));
     }
     txn.put(sweep_key(content), holdings);
     Ok(())
 }
 
-/// Bytes a chunk of this length takes in an extent, as a signed count: each block of 64 KiB carries its checksum.
-#[must_use]
-pub fn stored_bytes(length: u64) -> i64 {
-    let blocks = length.div_ceil(BLOCK_BYTES);
-    i64::try_from(length + blocks * CHECKSUM_BYTES).unwrap_or(i64::MAX)
+/// A length as a change of a count.
+pub(crate) fn signed(length: u64) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
 }
-
-/// Data bytes of a checksummed block.
-pub const BLOCK_BYTES: u64 = 64 * 1024;
-/// Bytes of a block's checksum.
-pub const CHECKSUM_BYTES: u64 = 8;
 
 /// The contents that downloads of this process are reading. They end with the process, like the downloads.
 ///

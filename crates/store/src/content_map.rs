@@ -39,12 +39,12 @@ pub const CELL_BYTES: u64 = 4 * 1024 * 1024;
 pub(crate) const MAP: u8 = 0x10;
 /// The guard between the writers of one map. Never a row.
 const GUARD: u8 = 0x11;
-const FORMAT: u8 = 1;
+const VERSION: u8 = 1;
 
 /// A part of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The chunk.
+    /// The chunk that the bytes are in; several slices may be of one.
     pub chunk: ChunkRef,
     /// Bytes of the chunk before the slice.
     pub skip: u64,
@@ -57,12 +57,12 @@ impl Slice {
         Self { chunk: self.chunk, skip: self.skip + from, length }
     }
 
-    fn encode(&self) -> Bytes {
-        self.chunk.write(Writer::new(FORMAT)).number(self.skip).number(self.length).build()
+    pub(crate) fn encode(&self) -> Bytes {
+        self.chunk.write(Writer::new(VERSION)).number(self.skip).number(self.length).build()
     }
 
     fn decode(record: &[u8]) -> Result<Self, StoreError> {
-        let mut reader = Reader::new("a slice", record, FORMAT)?;
+        let mut reader = Reader::new("a slice", record, VERSION)?;
         let chunk = ChunkRef::read(&mut reader)?;
         let (skip, length) = (reader.number()?, reader.number()?);
         reader.end()?;
@@ -75,7 +75,7 @@ impl Slice {
 pub struct Segment {
     /// Where it begins in the content.
     pub offset: u64,
-    /// Its bytes.
+    /// Where its bytes are.
     pub slice: Slice,
 }
 
@@ -169,7 +169,7 @@ const fn cell_start(offset: u64) -> u64 {
     offset - offset % CELL_BYTES
 }
 
-fn row_key(content: ContentId, offset: u64, epoch: u64) -> Bytes {
+pub(crate) fn row_key(content: ContentId, offset: u64, epoch: u64) -> Bytes {
     offset_key(content, offset).descending(epoch).build()
 }
 

@@ -4,11 +4,11 @@
 //! *durable* (synced), then *published* (visible to snapshots, its events delivered). `sequence` never waits for a sync.
 
 use bytes::Bytes;
-use types::{Timestamp, UnitId};
+use types::Timestamp;
 
 use crate::{
     answer::{Answer, BoxFuture},
-    chunk::{ChunkRef, ChunkSource, ChunkWriter, Ride},
+    chunk::{ChunkRef, ChunkSource, ChunkWriter, LinkedChunk},
     error::StoreError,
     event::Event,
     key::KeyRange,
@@ -41,10 +41,8 @@ pub trait View: Send + Sync {
 }
 
 /// Everything a transaction wants to happen, all or nothing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Commit {
-    /// The consistency domain.
-    pub unit: UnitId,
     /// The instant the transaction read at.
     pub read_at: Sequence,
     /// Keys it decided on. Commit only if none of them changed since `read_at`.
@@ -55,12 +53,13 @@ pub struct Commit {
     pub guards_exclusive: Vec<Bytes>,
     /// New values; `None` deletes. Written keys are validated like reads. Each key stands here once.
     pub writes: Vec<(Bytes, Option<Bytes>)>,
-    /// Bytes that became live (positive) or dead (negative), by the extent of their chunk.
-    pub live_bytes: Vec<(u64, i64)>,
+    /// Chunks that become live with this commit; their rows are among the writes.
+    pub linked: Vec<LinkedChunk>,
+    /// Chunks that were live and are so no more; the deletions of their rows are among the writes. None of them is linked by
+    /// the same commit.
+    pub freed: Vec<ChunkRef>,
     /// Bytes that came to wait for the sweeper (positive) or were swept (negative), as far as that is known at once.
     pub unswept_bytes: i64,
-    /// Small chunks that become durable with this commit.
-    pub rides: Vec<Ride>,
     /// Delivered after publish.
     pub events: Vec<Event>,
     /// True when this gives space back in the end: accepted while the disk is full.

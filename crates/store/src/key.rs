@@ -52,6 +52,13 @@ impl KeyBuilder {
         self
     }
 
+    /// Appends bytes as they are: an element whose length never varies, or the beginning of one in a prefix.
+    #[must_use]
+    pub fn fixed(mut self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
     /// Appends bytes, escaped and ended.
     #[must_use]
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
@@ -125,6 +132,16 @@ impl<'a> KeyParser<'a> {
     /// Nothing is left.
     pub fn byte(&mut self) -> Result<u8, StoreError> {
         let (head, rest) = self.0.split_first().ok_or_else(|| malformed("a byte"))?;
+        self.0 = rest;
+        Ok(*head)
+    }
+
+    /// Takes an element of a length that never varies.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
+    pub fn fixed<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
+        let (head, rest) = self.0.split_first_chunk::<N>().ok_or_else(|| malformed("an element of fixed length"))?;
         self.0 = rest;
         Ok(*head)
     }

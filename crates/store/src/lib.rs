@@ -19,19 +19,21 @@ pub mod engine;
 pub mod epoch;
 mod error;
 mod event;
+#[cfg(any(test, feature = "conformance"))]
+pub mod golden;
 pub mod key;
 mod latch;
 pub mod limits;
 pub mod manifest;
 pub mod read;
-mod record;
+pub mod record;
 pub mod space;
 pub mod sweep;
 mod transact;
 mod txn;
 
 pub use answer::{Answer, BoxFuture};
-pub use chunk::{ChunkRef, PendingChunk};
+pub use chunk::{ChunkRef, ChunkToken, PendingChunk};
 pub use engine::{Engine, Horizon, Sequence};
 pub use error::StoreError;
 pub use event::Event;

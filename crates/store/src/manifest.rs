@@ -22,7 +22,7 @@ pub const BLOCK_ID_BYTES: usize = 64;
 pub struct Block {
     /// Where the block ends in the whole content; it begins where the one before ends.
     pub end: u64,
-    /// Its bytes.
+    /// Where its bytes are.
     pub chunk: ChunkRef,
     /// Its id, at most [`BLOCK_ID_BYTES`].
     pub id: Bytes,
@@ -124,7 +124,7 @@ fn record_offset(number: u64) -> u64 {
     HEADER_BYTES + number * u64::try_from(RECORD_BYTES).unwrap_or(0)
 }
 
-fn decode(record: &[u8]) -> Result<Block, StoreError> {
+pub(crate) fn decode(record: &[u8]) -> Result<Block, StoreError> {
     let corrupt = || StoreError::corrupt("a block of a manifest");
     let (end, rest) = record.split_first_chunk::<8>().ok_or_else(corrupt)?;
     let (chunk, rest) = rest.split_first_chunk::<{ ChunkRef::ENCODED_BYTES }>().ok_or_else(corrupt)?;

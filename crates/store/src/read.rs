@@ -15,9 +15,9 @@ use crate::{
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The key.
+    /// The key, with its space and kind.
     pub key: Bytes,
-    /// The value.
+    /// The value as it was written, also when the engine keeps it elsewhere.
     pub value: Bytes,
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use types::{ContentId, UnitId};
+use types::ContentId;
 
 use crate::{
     content::{self, Holdings, SWEEP},
@@ -29,17 +29,14 @@ const BATCH: usize = 256;
 /// Chunks repacked in a step: each is read and written.
 const REPACKED: usize = 8;
 
-/// The sweeper's transactions belong to no unit of a service.
-const UNIT: UnitId = UnitId::new(0);
-
 const fn scope<'a>() -> Scope<'a> {
-    Scope::unit(UNIT).reclaims()
+    Scope::new().reclaims()
 }
 
 /// Every so many steps the sweeper begins anew, because a content may go that is older than those before it.
 const ROUND: u64 = 64;
 
-/// Up to which content a sweeper has come. Only saves walking over the graves of those before: a new one finds the same.
+/// Up to which content a sweeper has come. Only saves walking over the tombstones of those before: a new one finds the same.
 #[derive(Debug, Default)]
 pub(crate) struct SweptTo {
     content: AtomicU64,
@@ -190,7 +187,7 @@ async fn sweep_singles(txn: &Txn, batch: &[(ContentId, Holdings)]) -> Result<Swe
         }
         if let Holdings::Chunk(chunk) = holdings {
             content::free(txn, *chunk, *gone).await?;
-            txn.count_unswept(-content::stored_bytes(chunk.length));
+            txn.count_unswept(-content::signed(chunk.length));
         }
         end(txn, *gone, &mut swept).await?;
     }

@@ -24,21 +24,32 @@ use crate::{
 };
 
 /// What a transaction is about, known before it runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Scope<'a> {
-    unit: UnitId,
     object: &'a [u8],
     reclaims: bool,
 }
 
 impl<'a> Scope<'a> {
-    /// A transaction in this consistency domain.
+    /// A transaction whose writers conflict where they meet.
     #[must_use]
-    pub const fn unit(unit: UnitId) -> Self {
-        Self { unit, object: &[], reclaims: false }
+    pub const fn new() -> Self {
+        Self { object: &[], reclaims: false }
     }
 
-    /// Its writers queue on this object (usually the key of its row) instead of conflicting.
+    /// A transaction whose writers queue on this object (usually the key of its row) instead of conflicting.
+    #[must_use]
+    pub const fn of(object: &'a [u8]) -> Self {
+        Self { object, reclaims: false }
+    }
+
+    /// The same as [`Scope::new`]: a whole store is one domain of consistency.
+    #[must_use]
+    pub const fn unit(_: UnitId) -> Self {
+        Self::new()
+    }
+
+    /// Its writers queue on this object.
     #[must_use]
     pub const fn object(mut self, object: &'a [u8]) -> Self {
         self.object = object;
@@ -118,7 +129,7 @@ impl Store {
         let _latch = self.latches.acquire(scope.object).await;
         for _ in 0..limits::ATTEMPTS {
             let view = self.engine.view(Horizon::Sequenced);
-            let txn = Txn::begin(Arc::clone(&self.engine), view, scope.unit);
+            let txn = Txn::begin(Arc::clone(&self.engine), view);
             let read_at = txn.instant();
             let outcome = body(txn.clone()).await;
             if outcome.is_err() {
@@ -218,7 +229,7 @@ struct Placed<T, E> {
 
 /// Bytes of chunks that a commit adds.
 fn growth(commit: &Commit) -> u64 {
-    commit.live_bytes.iter().filter_map(|(_, bytes)| u64::try_from(*bytes).ok()).sum()
+    commit.linked.iter().map(|linked| linked.chunk.length).sum()
 }
 
 /// Bytes of the rows of a commit.

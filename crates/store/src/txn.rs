@@ -10,11 +10,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use types::{Timestamp, UnitId};
+use types::Timestamp;
 
 use crate::{
     answer::Answer,
-    chunk::Ride,
+    chunk::{ChunkRef, ChunkToken, LinkedChunk, PendingChunk},
     engine::{Commit, Engine, Sequence, View},
     error::StoreError,
     event::Event,
@@ -28,7 +28,6 @@ use crate::{
 pub struct Txn {
     view: Arc<dyn View>,
     engine: Arc<dyn Engine>,
-    unit: UnitId,
     now: Timestamp,
     buffer: Arc<Mutex<Buffer>>,
 }
@@ -39,9 +38,9 @@ struct Buffer {
     guards_shared: BTreeSet<Bytes>,
     guards_exclusive: BTreeSet<Bytes>,
     writes: BTreeMap<Bytes, Option<Bytes>>,
-    live_bytes: BTreeMap<u64, i64>,
+    linked: BTreeMap<ChunkToken, LinkedChunk>,
+    freed: BTreeMap<ChunkToken, ChunkRef>,
     unswept_bytes: i64,
-    rides: Vec<Ride>,
     events: Vec<Event>,
     hooks: Hooks,
 }
@@ -50,20 +49,14 @@ struct Buffer {
 pub(crate) type Hooks = Vec<Box<dyn FnOnce() + Send>>;
 
 impl Txn {
-    pub(crate) fn begin(engine: Arc<dyn Engine>, view: Box<dyn View>, unit: UnitId) -> Self {
+    pub(crate) fn begin(engine: Arc<dyn Engine>, view: Box<dyn View>) -> Self {
         let now = engine.now();
-        Self { view: Arc::from(view), engine, unit, now, buffer: Arc::default() }
+        Self { view: Arc::from(view), engine, now, buffer: Arc::default() }
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
         // A panic while the lock was held would leave a buffer that is never committed: the closure did not finish.
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The consistency domain of this transaction.
-    #[must_use]
-    pub const fn unit(&self) -> UnitId {
-        self.unit
     }
 
     /// Server time of this attempt. Later transactions on the same object never see an earlier one.
@@ -107,8 +100,7 @@ impl Txn {
 
     /// Tells the process about this transaction once it is durable.
     pub fn emit(&self, payload: impl Into<Bytes>) {
-        let event = Event { unit: self.unit, payload: payload.into() };
-        self.buffer().events.push(event);
+        self.buffer().events.push(Event { payload: payload.into() });
     }
 
     /// Runs `hook` when this attempt got its place in the order of all commits, before the next writer of the same object
@@ -118,19 +110,27 @@ impl Txn {
         self.buffer().hooks.push(Box::new(hook));
     }
 
-    /// Accounts bytes of an extent as live (positive) or dead (negative).
-    pub(crate) fn count_live(&self, extent: u64, bytes: i64) {
-        *self.buffer().live_bytes.entry(extent).or_default() += bytes;
+    /// The chunk becomes live with this transaction. Its row is the caller's affair.
+    pub(crate) fn note_linked(&self, pending: &PendingChunk) {
+        let linked = pending.linked();
+        let mut buffer = self.buffer();
+        if buffer.freed.remove(&linked.chunk.token).is_none() {
+            buffer.linked.insert(linked.chunk.token, linked);
+        }
+    }
+
+    /// The chunk is live no more with this transaction; one that this transaction linked never was. Its row is the
+    /// caller's affair.
+    pub(crate) fn note_freed(&self, chunk: ChunkRef) {
+        let mut buffer = self.buffer();
+        if buffer.linked.remove(&chunk.token).is_none() {
+            buffer.freed.insert(chunk.token, chunk);
+        }
     }
 
     /// Accounts bytes as waiting for the sweeper (positive) or as swept (negative).
     pub(crate) fn count_unswept(&self, bytes: i64) {
         self.buffer().unswept_bytes += bytes;
-    }
-
-    /// Makes a small chunk durable with this transaction.
-    pub(crate) fn ride(&self, ride: Ride) {
-        self.buffer().rides.push(ride);
     }
 
     /// What this attempt wants to happen, and what follows then. The buffer is empty afterwards.
@@ -141,21 +141,19 @@ impl Txn {
         let buffer = std::mem::take(&mut *self.buffer());
         check_limits(&buffer)?;
         let unswept_bytes = buffer.unswept_bytes;
-        let Buffer { mut reads, guards_shared, guards_exclusive, writes, live_bytes, rides, events, hooks, .. } =
-            buffer;
+        let Buffer { mut reads, guards_shared, guards_exclusive, writes, linked, freed, events, hooks, .. } = buffer;
         for key in writes.keys() {
             reads.remove(key); // written keys are validated anyway
         }
         let commit = Commit {
-            unit: self.unit,
             read_at: self.instant(),
             reads: reads.into_iter().collect(),
             guards_shared: guards_shared.difference(&guards_exclusive).cloned().collect(),
             guards_exclusive: guards_exclusive.into_iter().collect(),
             writes: writes.into_iter().collect(),
-            live_bytes: live_bytes.into_iter().filter(|(_, bytes)| *bytes != 0).collect(),
+            linked: linked.into_values().collect(),
+            freed: freed.into_values().collect(),
             unswept_bytes,
-            rides,
             events,
             reclaims,
         };

@@ -28,7 +28,7 @@ pub(crate) async fn set(
     let request = &scene.caller.authorize(&service.store.snapshot(), request).await?;
     service
         .store
-        .transact(Scope::unit(scene.caller.unit()), |txn| async move { acl::set(&txn, request).await })
+        .transact(Scope::new(), |txn| async move { acl::set(&txn, request).await })
         .await
         .map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))

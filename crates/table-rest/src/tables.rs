@@ -138,7 +138,7 @@ pub(crate) async fn create(
     let request = &scene.caller.authorize(&service.store.snapshot(), request).await?;
     service
         .store
-        .transact(Scope::unit(scene.caller.unit()), |txn| async move { tables::create(&txn, request).await })
+        .transact(Scope::new(), |txn| async move { tables::create(&txn, request).await })
         .await
         .map_err(errors::of)?;
     let name = request.address.name();
@@ -172,7 +172,7 @@ pub(crate) async fn delete(
     let request = &scene.caller.authorize(&service.store.snapshot(), request).await?;
     service
         .store
-        .transact(Scope::unit(scene.caller.unit()).reclaims(), |txn| async move { tables::delete(&txn, request).await })
+        .transact(Scope::new().reclaims(), |txn| async move { tables::delete(&txn, request).await })
         .await
         .map_err(|error| match error {
             // The table is the resource here, and old clients take only this code as "it was not there".

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use access::Authorized;
 use store::{Scope, Store};
-use types::{UnitId, limits::ENTITY_BATCH_MAX};
+use types::limits::ENTITY_BATCH_MAX;
 
 use crate::{
     entity::{ChangeEntity, Changed, apply},
@@ -61,9 +61,8 @@ impl From<store::StoreError> for BatchError {
 pub async fn execute(store: &Store, changes: &[Authorized<ChangeEntity<'_>>]) -> Result<Vec<Changed>, BatchError> {
     check(changes)?;
     let Some(first) = changes.first() else { return Ok(Vec::new()) };
-    let unit = find(&store.snapshot(), &first.table).await.map_or(UnitId::new(0), |table| table.unit);
     store
-        .transact(Scope::unit(unit), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             let table = find(&txn, &first.table).await.map_err(BatchError::at(0))?.unit;
             let mut changed = Vec::with_capacity(changes.len());
             for (index, change) in changes.iter().enumerate() {

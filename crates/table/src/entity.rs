@@ -51,7 +51,7 @@ pub async fn change(store: &Store, request: &Authorized<ChangeEntity<'_>>) -> Re
     // The unit is looked up again inside: this one only tells which writers queue behind each other.
     let unit = find(&store.snapshot(), &request.table).await.map_or(UnitId::new(0), |table| table.unit);
     let object = keys::entity(unit, &request.key);
-    let mut scope = Scope::unit(unit).object(&object);
+    let mut scope = Scope::of(&object);
     if request.operation == EntityOperation::Delete {
         scope = scope.reclaims();
     }

@@ -20,7 +20,7 @@ pub async fn step(store: &Store) -> Result<bool, TableError> {
     let mut series = store.series();
     for row in &sweeps {
         let (swept, progress) = (keys::parse_sweep(&row.key)?, &row.key);
-        let scope = Scope::unit(UnitId::new(0)).reclaims();
+        let scope = Scope::new().reclaims();
         series.transact(scope, |txn| async move { remove_some(&txn, swept, progress).await }).await?;
     }
     series.durable().await?;
@@ -55,7 +55,7 @@ mod tests {
         let store = Store::new(std::sync::Arc::new(MemoryEngine::default()));
         let (gone, other) = (UnitId::new(7), UnitId::new(8));
         let key = |table, row: usize| keys::entity(table, &EntityKey::new("p", format!("{row:04}")).unwrap());
-        let filled = store.transact(Scope::unit(gone), |txn| async move {
+        let filled = store.transact(Scope::new(), |txn| async move {
             (0..2 * BATCH).for_each(|row| txn.put(key(gone, row), Bytes::new()));
             txn.put(key(other, 0), Bytes::new());
             txn.put(keys::sweep(gone), Bytes::new());
@@ -77,7 +77,7 @@ mod tests {
     #[tokio::test]
     async fn tables_that_come_and_go_were_swept_one_a_step() {
         let store = Store::new(std::sync::Arc::new(MemoryEngine::default()));
-        let deleted = store.transact(Scope::unit(UnitId::new(0)), |txn| async move {
+        let deleted = store.transact(Scope::new(), |txn| async move {
             for table in 0..100 {
                 txn.put(keys::entity(UnitId::new(table), &EntityKey::new("p", "r").unwrap()), Bytes::new());
                 txn.put(keys::sweep(UnitId::new(table)), Bytes::new());

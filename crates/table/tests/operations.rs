@@ -99,7 +99,7 @@ fn the_audit_finds_an_entity_without_a_table_and_a_broken_row() {
         let place = memory();
         create(&place.store, address()).await.unwrap();
         upsert(&place.store, key("p", "r"), Properties::default()).await;
-        let (space, scope) = (store::space::Space::Table, Scope::unit(ACCOUNT));
+        let (space, scope) = (store::space::Space::Table, Scope::new());
         let orphan = store::key::KeyBuilder::new(space, 2).number(999).bytes(b"p").bytes(b"r").build();
         let broken = store::key::KeyBuilder::new(space, 1).number(7).bytes(b"broken").build();
         let (orphan, broken) = (&orphan, &broken);

@@ -113,7 +113,7 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
     }
 
     async fn fail(&self, copy: &PendingCopy, why: &str) {
-        let ended = self.store.transact(scope(copy), |txn| async move { copy::fail(&txn, copy, why).await }).await;
+        let ended = self.store.transact(Scope::new(), |txn| async move { copy::fail(&txn, copy, why).await }).await;
         if let Err(error) = ended
             && !matches!(error, BlobError::NoPendingCopyOperation)
         {
@@ -130,7 +130,7 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
             }
         }
         let done = &*copy;
-        self.store.transact(scope(done), |txn| async move { copy::finish(&txn, done).await }).await?;
+        self.store.transact(Scope::new(), |txn| async move { copy::finish(&txn, done).await }).await?;
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
         if written == wanted || (written > 0 && copy.etag.is_some()) {
             let chunk = &writer.finish().await?;
             let pending = &*copy;
-            let kept = self.store.transact(scope(pending), |txn| async move {
+            let kept = self.store.transact(Scope::new(), |txn| async move {
                 copy::append_piece(&txn, pending, pending.copied, chunk).await
             });
             kept.await?;
@@ -181,10 +181,6 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
             _ => Ok(()),
         }
     }
-}
-
-const fn scope(copy: &PendingCopy) -> Scope<'_> {
-    Scope::unit(copy.account)
 }
 
 /// The bytes of a source as they come.

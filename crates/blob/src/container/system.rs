@@ -34,7 +34,7 @@ pub async fn ensure(store: &Store, account: UnitId) -> Result<(), BlobError> {
         return Ok(());
     }
     let wanted = &CreateContainer { account, name, public_access: PublicAccess::Private, metadata: Vec::new() };
-    match store.transact(Scope::unit(account), |txn| async move { make(&txn, wanted).await }).await {
+    match store.transact(Scope::new(), |txn| async move { make(&txn, wanted).await }).await {
         // Somebody else was faster.
         Ok(_) | Err(BlobError::ContainerAlreadyExists) => Ok(()),
         Err(error) => Err(error),

@@ -392,7 +392,7 @@ pub(crate) async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<bool,
         let (container, name) = keys::parse_named(&key, keys::COPY)?;
         let place = Place { account: UnitId::new(job.account), container, name: &name };
         let (overdue, id) = (is_overdue(&job), &job.id);
-        let scope = Scope::unit(place.account);
+        let scope = Scope::new();
         let went_on = store
             .transact(scope, |txn| async move {
                 if overdue { give_up(&txn, place, id).await } else { copy_rows(&txn, place, id).await }

@@ -141,7 +141,7 @@ impl World {
         Fut: Future<Output = Outcome<T>>,
     {
         let latch = address(blob).latch();
-        self.store.transact(Scope::unit(ACCOUNT).object(&latch), body).await
+        self.store.transact(Scope::of(&latch), body).await
     }
 
     /// Bytes in a chunk that nothing links yet.
@@ -164,7 +164,7 @@ impl World {
             public_access: PublicAccess::Private,
             metadata: Vec::new(),
         });
-        self.store.transact(Scope::unit(ACCOUNT), |txn| async move { container::create(&txn, request).await }).await?;
+        self.store.transact(Scope::new(), |txn| async move { container::create(&txn, request).await }).await?;
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl World {
             name: container_name("things"),
             preconditions: ContainerPreconditions::default(),
         });
-        self.store.transact(Scope::unit(ACCOUNT), |txn| async move { container::delete(&txn, request).await }).await
+        self.store.transact(Scope::new(), |txn| async move { container::delete(&txn, request).await }).await
     }
 
     /// Put Blob.

@@ -66,7 +66,7 @@ impl Messages {
     /// the store failed.
     pub async fn update(&self, request: &Authorized<UpdateMessage>) -> Result<Hold, QueueError> {
         let arrival = &self.heads.arrive(self.store.now().saturating_add(request.timeout.length()));
-        let scope = Scope::unit(request.address.account);
+        let scope = Scope::new();
         self.store.transact(scope, |txn| async move { update(&txn, request, arrival).await }).await
     }
 
@@ -76,7 +76,7 @@ impl Messages {
     /// The queue or the message does not exist, the receipt is not its newest, or the store failed.
     pub async fn delete(&self, request: &Authorized<DeleteMessage>) -> Result<(), QueueError> {
         let shard = &self.shards.take();
-        let scope = Scope::unit(request.address.account).reclaims();
+        let scope = Scope::new().reclaims();
         self.store.transact(scope, |txn| async move { delete(&txn, request, shard).await }).await
     }
 }

@@ -46,7 +46,7 @@ impl Messages {
         let earliest = self.store.now().saturating_add(request.times.visibility_timeout().length());
         let (arrival, shard) = (&self.heads.arrive(earliest), &self.shards.take());
         // No object: puts do not wait for each other, nor for gets.
-        let scope = Scope::unit(request.address.account);
+        let scope = Scope::new();
         self.store.transact(scope, |txn| async move { put(&txn, request, arrival, shard).await }).await
     }
 }

@@ -63,7 +63,7 @@ impl Messages {
         let _arrival = self.heads.arrive(now.saturating_add(request.timeout.length()));
         let floor = self.heads.floor(now);
         let (object, heads) = (request.address.key(), &self.heads);
-        let scope = Scope::unit(request.address.account).object(&object);
+        let scope = Scope::of(&object);
         self.store.transact(scope, |txn| async move { get(&txn, request, heads, floor).await }).await
     }
 

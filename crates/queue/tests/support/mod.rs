@@ -102,17 +102,17 @@ impl Rig {
     pub(crate) async fn create_with(&self, name: &str, metadata: &[(&str, &str)]) -> Result<Created, QueueError> {
         let metadata = metadata.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let request = &Authorized::for_tests(CreateQueue { address: address(name), metadata });
-        self.store.transact(Scope::unit(ACCOUNT), |txn| async move { queue::queue::create(&txn, request).await }).await
+        self.store.transact(Scope::new(), |txn| async move { queue::queue::create(&txn, request).await }).await
     }
 
     pub(crate) async fn delete_queue(&self, name: &str) -> Result<(), QueueError> {
         let request = &Authorized::for_tests(DeleteQueue { address: address(name) });
-        self.store.transact(Scope::unit(ACCOUNT), |txn| async move { queue::queue::delete(&txn, request).await }).await
+        self.store.transact(Scope::new(), |txn| async move { queue::queue::delete(&txn, request).await }).await
     }
 
     pub(crate) async fn clear(&self, name: &str) -> Result<(), QueueError> {
         let request = &Authorized::for_tests(ClearMessages { address: address(name) });
-        self.store.transact(Scope::unit(ACCOUNT), |txn| async move { queue::queue::clear(&txn, request).await }).await
+        self.store.transact(Scope::new(), |txn| async move { queue::queue::clear(&txn, request).await }).await
     }
 
     pub(crate) async fn metadata(&self, name: &str) -> Result<QueueProperties, QueueError> {

@@ -7,7 +7,7 @@ use std::{io, sync::Arc};
 use rustix::io::Errno;
 use store::StoreError;
 
-/// The mark.
+/// An error that came from opening a file.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Exhausted(#[source] io::Error);

@@ -1,7 +1,9 @@
 //! The layout of an extent: a header of one sector, then chunks, each a run of blocks. `docs/format.md` draws it.
 
+use std::fmt;
+
 use crc_fast::crc64_nvme;
-use store::StoreError;
+use store::{ChunkToken, StoreError};
 
 use super::DIRECTORY;
 
@@ -10,8 +12,8 @@ pub(crate) const BLOCK_BYTES: usize = 64 * 1024;
 pub(crate) const CHECKSUM_BYTES: usize = 8;
 /// A block with its checksum.
 pub(crate) const STORED_BLOCK_BYTES: usize = BLOCK_BYTES + CHECKSUM_BYTES;
-/// Chunks up to this ride in the log.
-pub(crate) const RIDE_BYTES: usize = BLOCK_BYTES;
+/// Chunks up to this stand inline in the log.
+pub(crate) const INLINE_BYTES: usize = BLOCK_BYTES;
 /// Bytes before the first chunk.
 pub(crate) const HEADER_BYTES: u64 = 512;
 const MAGIC: &[u8; 8] = b"LZEXTNT1";
@@ -39,20 +41,45 @@ pub(crate) fn header(id: u64) -> [u8; 512] {
     header
 }
 
-/// Bytes that `length` data bytes take as blocks.
+/// Bytes that `length` data bytes take as blocks, each with its checksum.
 pub(crate) fn stored_bytes(length: u64) -> u64 {
-    u64::try_from(store::content::stored_bytes(length)).unwrap_or(u64::MAX)
+    let (block, checksum) = (widened(BLOCK_BYTES), widened(CHECKSUM_BYTES));
+    length.saturating_add(length.div_ceil(block).saturating_mul(checksum))
 }
 
-/// Where a block stands: its extent, and its offset in it. The place is part of the checksum, so that a block which was
-/// written or read at the wrong one is found out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+fn widened(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// Where a chunk or one of its blocks stands: its extent, and its offset in it. The place is part of a block's checksum, so
+/// that one which was written or read at the wrong place is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) extent: u64,
     pub(crate) offset: u64,
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {} of {}", self.offset, file_name(self.extent))
+    }
+}
+
 impl Place {
+    /// The place where the chunk of a token was first written. Big-endian, so that the chunks of an extent are neighbours
+    /// among the rows of all chunks.
+    pub(crate) fn of(token: ChunkToken) -> Self {
+        let (extent, offset) = token.bytes().split_first_chunk().unwrap_or((&[0; 8], &[]));
+        let offset = offset.first_chunk().map_or(0, |offset| u64::from_be_bytes(*offset));
+        Self { extent: u64::from_be_bytes(*extent), offset }
+    }
+
+    /// The token of the chunk that is first written here. Extents are never used again, so there is no other.
+    pub(crate) fn token(self) -> ChunkToken {
+        let both = u128::from(self.extent) << 64 | u128::from(self.offset);
+        ChunkToken::new(both.to_be_bytes())
+    }
+
     /// The checksum of a block at this place.
     pub(crate) fn checksum(self, block: &[u8]) -> [u8; CHECKSUM_BYTES] {
         self.checksum_of(crc64_nvme(block))
@@ -65,7 +92,7 @@ impl Place {
     }
 
     pub(crate) fn after(self, bytes: usize) -> Self {
-        Self { offset: self.offset + u64::try_from(bytes).unwrap_or(u64::MAX), ..self }
+        Self { offset: self.offset + widened(bytes), ..self }
     }
 }
 
@@ -95,7 +122,7 @@ pub(crate) struct BlockPlace {
 /// The block of a chunk that holds the data byte at `offset`; `None` at or behind the end.
 pub(crate) fn block_at(chunk_bytes: u64, offset: u64) -> Option<BlockPlace> {
     let left = chunk_bytes.checked_sub(offset).filter(|left| *left > 0)?;
-    let block_bytes = u64::try_from(BLOCK_BYTES).unwrap_or(u64::MAX);
+    let block_bytes = widened(BLOCK_BYTES);
     let number = offset / block_bytes;
     let data_bytes = (left + offset % block_bytes).min(block_bytes);
     Some(BlockPlace {
@@ -118,6 +145,14 @@ pub(crate) fn damaged(id: u64, offset: u64, block: u64) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_is_the_first_place_and_sorts_like_it() {
+        let places = [(0, 0), (0, 512), (1, 0), (1, 255), (1, 256), (256, 0), (u64::MAX, u64::MAX)];
+        let places = places.map(|(extent, offset)| Place { extent, offset });
+        assert!(places.is_sorted_by_key(|place| place.token()));
+        assert_eq!(places.map(|place| Place::of(place.token())), places);
+    }
 
     #[test]
     fn every_byte_is_in_exactly_one_block() {

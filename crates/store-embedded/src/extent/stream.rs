@@ -1,4 +1,4 @@
-//! Writing a chunk of any length: small ones wait in memory and ride in the log, larger ones are streamed to an extent,
+//! Writing a chunk of any length: small ones wait in memory and stand inline in the log, larger ones are streamed to an extent,
 //! one buffer being filled while another is written, and synced at the end.
 
 use std::{
@@ -8,12 +8,13 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use crc_fast::{CrcAlgorithm, Digest};
-use store::{Answer, BoxFuture, ChunkRef, PendingChunk, StoreError, chunk::ChunkWriter};
+use store::{Answer, BoxFuture, ChunkRef, ChunkToken, PendingChunk, StoreError, chunk::ChunkWriter};
 
 use super::{
     aligned::Aligned,
     file::Hold,
-    format::{BLOCK_BYTES, Place, RIDE_BYTES, STORED_BLOCK_BYTES},
+    format::{BLOCK_BYTES, INLINE_BYTES, Place, STORED_BLOCK_BYTES},
+    small::{Attached, Written},
     table::Taken,
 };
 use crate::{
@@ -78,12 +79,11 @@ impl StreamWriter {
         streamed.append(bytes).await
     }
 
-    /// Ends the chunk: its reference, the bytes that must ride in the log if it is small, and what keeps it.
-    pub(crate) async fn end(mut self) -> Result<(ChunkRef, Option<Bytes>, Hold), StoreError> {
+    /// Ends the chunk.
+    pub(crate) async fn end(mut self) -> Result<Written, StoreError> {
         let crc64 = self.digest.finalize();
         if let Some(streamed) = self.streamed.take() {
-            let (chunk, hold) = streamed.finish(self.length, crc64).await?;
-            return Ok((chunk, None, hold));
+            return streamed.finish(self.length, crc64).await;
         }
         let data = match self.first.take() {
             Some(first) if self.small.is_empty() => first,
@@ -94,18 +94,18 @@ impl StreamWriter {
             }
         };
         let place = || self.shared.extents.place_small(data.clone(), crc64);
-        let placed = self.shared.patiently(place).await;
-        let (chunk, hold) = placed.map_err(|error| self.shared.full_or(error))?;
-        Ok((chunk, Some(data), hold))
+        self.shared.retrying(place).await.map_err(|error| self.shared.full_or(error))
     }
 
     async fn end_pending(self) -> Result<PendingChunk, StoreError> {
         if self.length == 0 {
-            let empty = ChunkRef { extent: 0, offset: 0, length: 0, crc64: self.digest.finalize() };
-            return Ok(PendingChunk::new(empty, None, Arc::new(())));
+            // It has no place, so its token says nothing.
+            let token = ChunkToken::new([0; ChunkToken::BYTES]);
+            let empty = ChunkRef { token, length: 0, crc64: self.digest.finalize() };
+            return Ok(PendingChunk::new(empty, Arc::new(())));
         }
-        let (chunk, ride, hold) = self.end().await?;
-        Ok(PendingChunk::new(chunk, ride, Arc::new(hold)))
+        let written = self.end().await?;
+        Ok(PendingChunk::new(written.reference(), written.attached))
     }
 }
 
@@ -113,7 +113,7 @@ impl ChunkWriter for StreamWriter {
     fn write(&mut self, bytes: Bytes) -> Answer<'_, Result<(), StoreError>> {
         self.digest.update(&bytes);
         self.length += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        if self.streamed.is_none() && self.length <= u64::try_from(RIDE_BYTES).unwrap_or(0) {
+        if self.streamed.is_none() && self.length <= u64::try_from(INLINE_BYTES).unwrap_or(0) {
             if self.first.is_none() {
                 self.first = Some(bytes);
             } else {
@@ -135,7 +135,7 @@ impl Streamed {
         let mut taken = Self::take(shared, sync).await;
         if let Err(StoreError::Exhausted(_)) = taken {
             // Until the system has a handle for it; the disk is asked again on a thread that may wait for it.
-            shared.patiently(|| shared.extents.prepare()).await?;
+            shared.retrying(|| shared.extents.prepare()).await?;
             taken = Self::take(shared, sync).await;
         }
         let taken = taken?;
@@ -247,7 +247,7 @@ impl Streamed {
         }
     }
 
-    async fn finish(mut self, length: u64, crc64: u64) -> Result<(ChunkRef, Hold), StoreError> {
+    async fn finish(mut self, length: u64, crc64: u64) -> Result<Written, StoreError> {
         if self.block_fill > 0 {
             self.end_block();
         }
@@ -265,8 +265,9 @@ impl Streamed {
         }
         extent.end.store(self.position, Ordering::Relaxed);
         self.finished = true;
-        let chunk = ChunkRef { extent: extent.id, offset: self.start, length, crc64 };
-        Ok((chunk, Hold::new(&extent)))
+        let place = Place { extent: extent.id, offset: self.start };
+        let attached = Arc::new(Attached { inline: None, _hold: Hold::new(&extent) });
+        Ok(Written { place, length, crc64, attached })
     }
 }
 

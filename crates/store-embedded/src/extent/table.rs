@@ -12,7 +12,7 @@ use super::{
     DIRECTORY,
     file::Extent,
     format::{HEADER_BYTES, file_name, header, parse_name},
-    small::Owed,
+    small::Backlog,
 };
 use crate::{
     disk::{Disk, opened},
@@ -50,7 +50,7 @@ pub(super) struct State {
     /// Extents with streamed chunks that were finished without a sync.
     unsynced_streams: Vec<Arc<Extent>>,
     /// Small chunks that found no room in their extents yet.
-    pub(super) owed: Owed,
+    pub(super) backlog: Backlog,
     directory_dirty: bool,
     /// Extents to delete once no view is older than the sequence.
     retired: Vec<(u64, u64)>,

@@ -1,16 +1,18 @@
 //! One commit in a frame, and a row's value as the index keeps it.
 //!
-//! The rows are encoded once; the memtable keeps slices of that buffer. Small chunks that ride along stay outside it,
-//! so that they are not held in memory once they are written.
-
-use std::sync::Arc;
+//! The rows are encoded once; the memtable keeps slices of that buffer. The bytes of small chunks stay outside it, so that
+//! they are not held in memory once they are written.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use store::{ChunkRef, StoreError, chunk::Ride, engine::Sequence};
+use store::{ChunkRef, StoreError, engine::Sequence};
+
+use crate::extent::{InlineChunk, Place};
 
 const INLINE: u8 = 0;
 const SPILLED: u8 = 1;
 const DELETED: u32 = u32::MAX;
+/// What stands before the bytes of a small chunk: place, checksum, length.
+const INLINE_HEADER_BYTES: usize = 8 + 8 + 8 + 4;
 
 /// A row's value as the index keeps it: here, or in a chunk of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,14 @@ impl Value {
         }
     }
 
+    /// What the index keeps.
+    #[cfg(test)]
+    pub(crate) fn encoded(&self) -> Bytes {
+        let mut buffer = BytesMut::new();
+        self.encode(&mut buffer);
+        buffer.freeze()
+    }
+
     /// Reads what the index keeps.
     pub(crate) fn decode(stored: &Bytes) -> Result<Self, StoreError> {
         match stored.split_first() {
@@ -61,20 +71,20 @@ pub(crate) struct StoredRow {
 }
 
 /// A commit, encoded except for its sequence, which the sequencer gives.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Record {
     /// Rows and live bytes, encoded.
     body: Bytes,
     pub(crate) rows: Vec<StoredRow>,
     pub(crate) live_bytes: Vec<(u64, i64)>,
-    pub(crate) rides: Vec<Ride>,
+    pub(crate) inline: Vec<InlineChunk>,
 }
 
 impl Record {
     pub(crate) fn encode(
         writes: &[(Bytes, Option<Value>)],
         live_bytes: Vec<(u64, i64)>,
-        rides: Vec<Ride>,
+        inline: Vec<InlineChunk>,
     ) -> Result<Self, StoreError> {
         let payload: usize = writes.iter().map(|(key, value)| row_bytes(key, value.as_ref())).sum();
         let mut body = BytesMut::with_capacity(16 + payload + live_bytes.len() * 16);
@@ -104,13 +114,13 @@ impl Record {
             key: body.slice(key..value),
             value: end.map(|end| body.slice(value..end)),
         });
-        Ok(Self { rows: rows.collect(), body, live_bytes, rides })
+        Ok(Self { rows: rows.collect(), body, live_bytes, inline })
     }
 
     /// Bytes of this record in a frame.
     pub(crate) fn framed_bytes(&self) -> usize {
-        let rides: usize = self.rides.iter().map(|ride| ChunkRef::ENCODED_BYTES + ride.bytes.len()).sum();
-        8 + 4 + self.body.len() + 4 + rides
+        let inline: usize = self.inline.iter().map(|chunk| INLINE_HEADER_BYTES + chunk.bytes.len()).sum();
+        8 + 4 + self.body.len() + 4 + inline
     }
 
     /// Appends the record to a frame.
@@ -118,10 +128,13 @@ impl Record {
         frame.put_u64_le(sequence.0);
         frame.put_u32_le(length_u32(self.body.len())?);
         frame.put_slice(&self.body);
-        frame.put_u32_le(length_u32(self.rides.len())?);
-        for ride in &self.rides {
-            frame.put_slice(&ride.chunk.encode());
-            frame.put_slice(&ride.bytes);
+        frame.put_u32_le(length_u32(self.inline.len())?);
+        for chunk in &self.inline {
+            frame.put_u64_le(chunk.place.extent);
+            frame.put_u64_le(chunk.place.offset);
+            frame.put_u64_le(chunk.crc64);
+            frame.put_u32_le(length_u32(chunk.bytes.len())?);
+            frame.put_slice(&chunk.bytes);
         }
         Ok(())
     }
@@ -132,7 +145,7 @@ impl Record {
         let sequence = Sequence(head.u64()?);
         let body_bytes = head.u32()?;
         let body = head.bytes(body_bytes)?;
-        let rides = (0..head.u32()?).map(|_| head.ride()).collect::<Result<_, _>>()?;
+        let inline = (0..head.u32()?).map(|_| head.inline()).collect::<Result<_, _>>()?;
 
         let mut rest = body.clone();
         let mut taker = Taker(&mut rest);
@@ -143,7 +156,7 @@ impl Record {
         if !rest.is_empty() {
             return Err(cut());
         }
-        Ok((sequence, Self { body, rows, live_bytes, rides }))
+        Ok((sequence, Self { body, rows, live_bytes, inline }))
     }
 }
 
@@ -189,11 +202,10 @@ impl Taker<'_> {
         Ok(StoredRow { key, value })
     }
 
-    fn ride(&mut self) -> Result<Ride, StoreError> {
-        let encoded = self.bytes(32)?;
-        let chunk = encoded.first_chunk().map(ChunkRef::decode).ok_or_else(cut)?;
-        let bytes = self.bytes(u32::try_from(chunk.length).map_err(|_| cut())?)?;
-        Ok(Ride { chunk, bytes, hold: Arc::new(()) })
+    fn inline(&mut self) -> Result<InlineChunk, StoreError> {
+        let place = Place { extent: self.u64()?, offset: self.u64()? };
+        let (crc64, length) = (self.u64()?, self.u32()?);
+        Ok(InlineChunk { place, crc64, bytes: self.bytes(length)?, _attached: None })
     }
 }
 
@@ -202,19 +214,16 @@ mod tests {
     use super::*;
 
     fn sample() -> Record {
-        let chunk = ChunkRef { extent: 1, offset: 2, length: 3, crc64: 4 };
+        let place = Place { extent: 1, offset: 2 };
+        let chunk = ChunkRef { token: place.token(), length: 3, crc64: 4 };
         let writes = [
             (Bytes::from_static(b"a"), Some(Value::Inline(Bytes::from_static(b"one")))),
             (Bytes::from_static(b"b"), None),
             (Bytes::from_static(b"c"), Some(Value::Spilled(chunk))),
             (Bytes::from_static(b"d"), Some(Value::Inline(Bytes::new()))),
         ];
-        Record::encode(
-            &writes,
-            vec![(7, -9)],
-            vec![Ride { chunk, bytes: Bytes::from_static(b"xyz"), hold: Arc::new(()) }],
-        )
-        .unwrap()
+        let inline = InlineChunk { place, crc64: 4, bytes: Bytes::from_static(b"xyz"), _attached: None };
+        Record::encode(&writes, vec![(7, -9)], vec![inline]).unwrap()
     }
 
     #[test]
@@ -227,7 +236,8 @@ mod tests {
         let (sequence, back) = Record::take(&mut payload).unwrap();
         assert!(payload.is_empty());
         assert_eq!((sequence, &back.rows, &back.live_bytes), (Sequence(42), &record.rows, &vec![(7, -9)]));
-        assert_eq!(&*back.rides[0].bytes, b"xyz");
+        assert_eq!(&*back.inline[0].bytes, b"xyz");
+        assert_eq!((back.inline[0].place, back.inline[0].crc64), (Place { extent: 1, offset: 2 }, 4));
         assert_eq!(Value::decode(back.rows[0].value.as_ref().unwrap()).unwrap(), Value::Inline(Bytes::from("one")));
     }
 

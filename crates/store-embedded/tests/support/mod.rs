@@ -1,4 +1,4 @@
-//! What the fault tests share: a store on a simulated disk, a clock with hands, and a small model of what is visible.
+//! What the fault tests share: a store on a simulated disk, a clock that tests move, and a small model of what is visible.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(
@@ -23,7 +23,7 @@ use bytes::Bytes;
 use store::{
     ChunkRef, Direction, PendingChunk, Read, Scope, Store, StoreError,
     clock::TimeSource,
-    conformance::support::{UNIT, everything, key},
+    conformance::support::{everything, key},
     content::{self, Holdings},
     engine::{Engine, Horizon},
     manifest::read_exactly,
@@ -37,12 +37,12 @@ pub(crate) mod holding;
 
 /// A clock that moves one millisecond with every look, unless somebody moves it.
 #[derive(Clone, Default)]
-pub(crate) struct Hands {
+pub(crate) struct TestClock {
     pub(crate) wall_ms: Arc<AtomicU64>,
     monotonic_ms: Arc<AtomicU64>,
 }
 
-impl Hands {
+impl TestClock {
     pub(crate) fn at(wall_ms: u64) -> Self {
         Self { wall_ms: Arc::new(AtomicU64::new(wall_ms)), monotonic_ms: Arc::default() }
     }
@@ -53,7 +53,7 @@ impl Hands {
     }
 }
 
-impl TimeSource for Hands {
+impl TimeSource for TestClock {
     fn wall(&self) -> Duration {
         Duration::from_millis(self.wall_ms.fetch_add(1, Ordering::Relaxed))
     }
@@ -119,11 +119,11 @@ pub(crate) struct Opened {
 
 impl Opened {
     pub(crate) fn on(disk: impl Disk, index: &Path) -> Result<Self, OpenError> {
-        Self::with(disk, index, Hands::at(1_000_000), options())
+        Self::with(disk, index, TestClock::at(1_000_000), options())
     }
 
-    pub(crate) fn with(disk: impl Disk, index: &Path, hands: Hands, options: Options) -> Result<Self, OpenError> {
-        let engine = Arc::new(EmbeddedEngine::open_on(Arc::new(disk), index, hands, options)?);
+    pub(crate) fn with(disk: impl Disk, index: &Path, clock: TestClock, options: Options) -> Result<Self, OpenError> {
+        let engine = Arc::new(EmbeddedEngine::open_on(Arc::new(disk), index, clock, options)?);
         let store = Store::new(Arc::<EmbeddedEngine>::clone(&engine));
         Ok(Self { engine, store })
     }
@@ -140,7 +140,7 @@ impl Opened {
     /// Commits rows; `None` deletes.
     pub(crate) async fn put_all(&self, rows: &[(&str, Option<Bytes>)]) -> Result<(), StoreError> {
         self.store
-            .transact(Scope::unit(UNIT), |txn| async move {
+            .transact(Scope::new(), |txn| async move {
                 for (name, value) in rows {
                     match value {
                         Some(value) => txn.put(key(name), value.clone()),
@@ -164,7 +164,7 @@ impl Opened {
         let owner = ContentId::new(self.store.fresh_id());
         let name = &chunk_key(name);
         self.store
-            .transact(Scope::unit(UNIT), |txn| async move {
+            .transact(Scope::new(), |txn| async move {
                 if let Some(old) = txn.get(name).await? {
                     let (owner, chunk) = parse_link(&old);
                     content::free(&txn, chunk, owner).await?;
@@ -180,7 +180,7 @@ impl Opened {
     pub(crate) async fn release(&self, name: &str) -> Result<(), StoreError> {
         let name = &chunk_key(name);
         self.store
-            .transact(Scope::unit(UNIT).reclaims(), |txn| async move {
+            .transact(Scope::new().reclaims(), |txn| async move {
                 let Some(old) = txn.get(name).await? else { return Ok(()) };
                 let (owner, chunk) = parse_link(&old);
                 txn.delete(name.clone());
@@ -191,6 +191,20 @@ impl Opened {
 
     pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
         while sweep::step(&self.store).await?.more {}
+        Ok(())
+    }
+
+    /// The chunks that are live, also those of spilled values.
+    pub(crate) async fn live_chunks(&self) -> Result<Vec<ChunkRef>, StoreError> {
+        let rows = self.store.snapshot().scan(content::chunks(&[]), Direction::Ascending).take(usize::MAX).await?;
+        rows.iter().map(|row| Ok(content::ChunkRecord::decode(&row.value)?.chunk)).collect()
+    }
+
+    /// Moves every live chunk, as the collector would.
+    pub(crate) async fn move_chunks(&self) -> Result<(), StoreError> {
+        for chunk in self.live_chunks().await? {
+            self.engine.move_chunk(chunk).await?;
+        }
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! Chunks: every byte comes back, verified, from the moment they are linked until they are freed.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use bytes::Bytes;
 use types::ContentId;
 
@@ -7,6 +9,8 @@ use super::{Subject, random::Random, support::*};
 use crate::{
     chunk::{ChunkRef, PendingChunk},
     content,
+    content_map::{MapWriter, Slice},
+    epoch::Epochs,
     manifest::read_exactly,
     transact::{Scope, Store},
 };
@@ -185,7 +189,7 @@ pub async fn a_refused_link_leaves_the_chunk_pending(subject: Box<dyn Subject>) 
     let owner = content_id(&store);
     let pending = &pending(&store, bytes_of(1000)).await;
     let refused: Result<(), Outcome> = store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             content::link(&txn, pending, owner);
             Err(Outcome::Refused("not now"))
         })
@@ -226,21 +230,15 @@ pub async fn many_chunks_at_once_do_not_mix(subject: Box<dyn Subject>) {
     }
 }
 
-/// Moves a chunk as a collector would.
-async fn relocate(store: &Store, chunk: ChunkRef) -> bool {
-    let copy = &pending(store, chunk_bytes(store, chunk).await.unwrap()).await;
-    let from = &content::locate(&store.snapshot(), chunk).await.unwrap().unwrap();
-    commit(store, |txn| async move { content::relocate(&txn, from, copy).await }).await
-}
-
 pub async fn a_moved_chunk_is_read_by_its_old_reference(subject: Box<dyn Subject>) {
     let store = subject.store();
     let owner = content_id(&store);
     for length in [1, 1000, 64 * KIB + 1, 1024 * KIB + 3] {
         let chunk = linked(&store, owner, bytes_of(length)).await;
         for _ in 0..3 {
-            assert!(relocate(&store, chunk).await);
+            subject.move_chunk(chunk).await;
             assert!(chunk_bytes(&store, chunk).await.unwrap() == bytes_of(length));
+            assert_eq!(live_chunks(&store).await.into_keys().collect::<Vec<_>>(), [chunk]);
         }
         assert!(free(&store, chunk, owner).await);
         assert!(!is_live(&store, chunk).await);
@@ -252,9 +250,69 @@ pub async fn an_empty_chunk_is_never_mistaken_for_a_moved_one(subject: Box<dyn S
     let store = subject.store();
     let owner = content_id(&store);
     let chunk = linked(&store, owner, "moved").await;
-    assert!(relocate(&store, chunk).await);
-    // An engine may name any place for a chunk that needs none.
+    subject.move_chunk(chunk).await;
+    // An engine may give any token to a chunk that needs none.
     let empty = ChunkRef { length: 0, crc64: 0, ..chunk };
     assert!(!free(&store, empty, owner).await);
     assert_eq!(chunk_bytes(&store, chunk).await.unwrap(), "moved");
+}
+
+pub async fn every_reference_of_a_chunk_is_the_same_and_no_other_has_its_token(subject: Box<dyn Subject>) {
+    let store = subject.store();
+    let owner = content_id(&store);
+    let mut tokens = std::collections::HashSet::new();
+    for length in LENGTHS[1..].iter().cycle().take(30) {
+        let pending = pending(&store, bytes_of((*length).min(100_000))).await;
+        let chunk = pending.reference();
+        link(&store, &pending, owner).await;
+        subject.move_chunk(chunk).await;
+        assert!(tokens.insert(chunk.token), "the token of {chunk} was given out twice");
+        assert_eq!(pending.reference(), chunk);
+        assert_eq!(ChunkRef::decode(&chunk.encode()), chunk);
+        assert_eq!(content::find(&store.snapshot(), chunk).await.unwrap().unwrap().chunk, chunk);
+        if tokens.len() % 2 == 0 {
+            assert!(free(&store, chunk, owner).await);
+        }
+    }
+    assert_eq!(live_chunks(&store).await.len(), 15);
+}
+
+pub async fn a_chunk_that_is_moved_while_it_is_freed_is_freed(subject: Box<dyn Subject>) {
+    let (store, subject) = (subject.store(), &*subject);
+    let owner = content_id(&store);
+    for length in [1, 1000, 64 * KIB + 1] {
+        let chunk = linked(&store, owner, bytes_of(length)).await;
+        let attempts = &AtomicU32::new(0);
+        let freed = commit(&store, |txn| async move {
+            let freed = content::free(&txn, chunk, owner).await?;
+            if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
+                subject.move_chunk(chunk).await;
+            }
+            Ok(freed)
+        });
+        assert!(freed.await);
+        assert!(!is_live(&store, chunk).await, "{length} bytes");
+        assert!(!free(&store, chunk, owner).await, "{length} bytes freed twice");
+    }
+    assert!(live_chunks(&store).await.is_empty());
+}
+
+pub async fn a_move_disturbs_nobody_who_counts_slices(subject: Box<dyn Subject>) {
+    let (store, subject) = (subject.store(), &*subject);
+    let content = content_id(&store);
+    let chunk = linked(&store, content, bytes_of(1000)).await;
+    let attempts = &AtomicU32::new(0);
+    commit(&store, |txn| async move {
+        attempts.fetch_add(1, Ordering::Relaxed);
+        let epochs = Epochs { current: 1, newest_snapshot: None };
+        let mut map = MapWriter::new(&txn, content, epochs);
+        map.write(0, Slice { chunk, skip: 0, length: 1000 }).await?;
+        map.finish().await?;
+        subject.move_chunk(chunk).await;
+        Ok(())
+    })
+    .await;
+    assert_eq!(attempts.load(Ordering::Relaxed), 1, "moving a chunk changed its row");
+    assert_eq!(live_chunks(&store).await[&chunk].slices.rows, 1);
+    assert!(chunk_bytes(&store, chunk).await.unwrap() == bytes_of(1000));
 }

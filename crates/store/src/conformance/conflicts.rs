@@ -176,7 +176,7 @@ pub async fn a_transaction_that_is_never_first_answers_busy(subject: Box<dyn Sub
     let store = &subject.store();
     let attempts = &AtomicU32::new(0);
     let outcome: Result<(), StoreError> = store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             let attempt = attempts.fetch_add(1, Ordering::Relaxed);
             get(&txn, "row").await;
             txn.put(key("written"), "never");
@@ -214,7 +214,7 @@ pub async fn refusals_change_nothing(subject: Box<dyn Subject>) {
     put(&store, "row", "old").await;
     let instant = store.snapshot().instant();
     let outcome: Result<(), Outcome> = store
-        .transact(Scope::unit(UNIT).object(b"row"), |txn| async move {
+        .transact(Scope::of(b"row"), |txn| async move {
             txn.put(key("row"), "new");
             txn.put(key("made"), Bytes::from(vec![1; limits::SPILL_BYTES + 1]));
             Err(Outcome::Refused("on second thoughts"))
@@ -261,7 +261,7 @@ pub async fn a_hook_runs_once_for_the_attempt_that_got_its_place(subject: Box<dy
     .await;
     assert_eq!((attempts.load(Ordering::Relaxed), ran.load(Ordering::Relaxed)), (2, 1 << 8));
     let refused: Result<(), Outcome> = store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             let ran = std::sync::Arc::clone(ran);
             txn.on_sequenced(move || ran.store(0, Ordering::Relaxed));
             Err(Outcome::Refused("no"))

@@ -142,7 +142,7 @@ pub async fn a_refusal_takes_no_guard(subject: Box<dyn Subject>) {
         take(&txn, Kind::Shared, "guard");
         txn.put(key("outer"), "");
         let refusal: Result<(), Outcome> = store
-            .transact(Scope::unit(UNIT), |txn| async move {
+            .transact(Scope::new(), |txn| async move {
                 take(&txn, Kind::Exclusive, "guard");
                 txn.put(key("inner"), "");
                 Err(Outcome::Refused("no"))

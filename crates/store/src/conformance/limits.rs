@@ -21,7 +21,7 @@ fn long_key(length: usize, number: u32) -> Bytes {
 
 async fn try_put(store: &Store, writes: &[(Bytes, Bytes)]) -> Result<(), StoreError> {
     store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             for (key, value) in writes {
                 txn.put(key.clone(), value.clone());
             }

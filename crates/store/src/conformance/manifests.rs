@@ -4,7 +4,7 @@ use types::ContentId;
 
 use super::{Subject, random::Random, support::*};
 use crate::{
-    chunk::ChunkRef,
+    chunk::{ChunkRef, ChunkToken},
     content::{self, Holdings},
     error::StoreError,
     manifest::{BLOCK_ID_BYTES, Block, Encoder, Manifest},
@@ -45,9 +45,10 @@ pub async fn manifests_of_any_length_are_read_and_searched(subject: Box<dyn Subj
         // The chunks need not exist to be listed.
         let blocks: Vec<(ChunkRef, Vec<u8>)> = (0..count)
             .map(|number| {
-                let (extent, offset, crc64) = (number, random.number(), random.number());
+                let token = ChunkToken::new((u128::from(number) << 64 | u128::from(random.number())).to_be_bytes());
+                let crc64 = random.number();
                 let id_length = random.index(BLOCK_ID_BYTES + 1);
-                (ChunkRef { extent, offset, length: random.below(5), crc64 }, random.bytes(id_length))
+                (ChunkRef { token, length: random.below(5), crc64 }, random.bytes(id_length))
             })
             .collect();
         let chunk = write(&store, content_id(&store), &blocks).await;

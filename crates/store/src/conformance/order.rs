@@ -33,7 +33,7 @@ pub async fn writers_of_one_object_go_first_come_first_served(subject: Box<dyn S
         writers.push(Box::pin(async move {
             let gate = &gate;
             let written: Result<(), Outcome> = store
-                .transact(Scope::unit(UNIT).object(b"one object"), |txn| async move {
+                .transact(Scope::of(b"one object"), |txn| async move {
                     gate.clone().wait_for(|open| *open).await.unwrap();
                     started.lock().unwrap().push(number);
                     txn.put(key("row"), format!("{number}"));
@@ -56,7 +56,7 @@ pub async fn a_latch_is_free_again_after_a_refusal(subject: Box<dyn Subject>) {
     let store = subject.store();
     for _ in 0..3 {
         let refused: Result<(), Outcome> =
-            store.transact(Scope::unit(UNIT).object(b"object"), |_| async move { Err(Outcome::Refused("no")) }).await;
+            store.transact(Scope::of(b"object"), |_| async move { Err(Outcome::Refused("no")) }).await;
         assert!(refused.is_err());
     }
 }
@@ -69,7 +69,7 @@ pub async fn events_come_after_their_commit_is_visible(subject: Box<dyn Subject>
         async move {
             for number in 0..100 {
                 let event = events.recv().await.unwrap();
-                assert_eq!((event.unit, event.payload), (UNIT, Bytes::from(format!("{number}"))));
+                assert_eq!(event.payload, Bytes::from(format!("{number}")));
                 let seen = now(&store, "row").await.unwrap();
                 let seen: u32 = std::str::from_utf8(&seen).unwrap().parse().unwrap();
                 assert!(seen >= number, "told of {number}, saw {seen}");
@@ -96,7 +96,7 @@ pub async fn events_come_in_the_order_of_commits(subject: Box<dyn Subject>) {
         let store = store.clone();
         running.push(tokio::spawn(async move {
             for _ in 0..rounds {
-                let object = Scope::unit(UNIT).object(b"counter");
+                let object = Scope::of(b"counter");
                 let told: Result<(), Outcome> = store
                     .transact(object, |txn| async move {
                         let count = get(&txn, "counter").await.map_or(0, number);
@@ -128,7 +128,7 @@ pub async fn refused_transactions_tell_nothing(subject: Box<dyn Subject>) {
     let store = subject.store();
     let mut events = store.events();
     let refused: Result<(), Outcome> = store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             txn.put(key("row"), "");
             txn.emit("never");
             Err(Outcome::Refused("no"))
@@ -191,7 +191,7 @@ pub async fn time_never_goes_backwards(subject: Box<dyn Subject>) {
         running.push(tokio::spawn(async move {
             let mut last = store.now();
             for _ in 0..200 {
-                let object = Scope::unit(UNIT).object(b"object");
+                let object = Scope::of(b"object");
                 let decided: Result<_, Outcome> = store
                     .transact(object, |txn| async move {
                         let before = get(&txn, "time").await.map_or(0, number);

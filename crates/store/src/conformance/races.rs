@@ -23,7 +23,7 @@ async fn count_up(store: Store, tasks: u64, rounds: u64, object: &'static [u8]) 
         running.push(tokio::spawn(async move {
             for _ in 0..rounds {
                 let counted: Result<u64, Outcome> = store
-                    .transact(Scope::unit(UNIT).object(object), |txn| async move {
+                    .transact(Scope::of(object), |txn| async move {
                         let count = get(&txn, "counter").await.map_or(0, |value| number(&value)) + 1;
                         tokio::task::yield_now().await; // let the others in
                         txn.put(key("counter"), stored(count));
@@ -96,7 +96,7 @@ pub async fn transfers_keep_the_sum_of_a_bank(subject: Box<dyn Subject>) {
 
 async fn transfer(store: &Store, from: u64, to: u64, amount: u64) {
     let done: Result<(), Outcome> = store
-        .transact(Scope::unit(UNIT), |txn| async move {
+        .transact(Scope::new(), |txn| async move {
             let left = balance(&txn, from).await.checked_sub(amount).ok_or(Outcome::Refused("overdrawn"))?;
             txn.put(account(from), stored(left));
             tokio::task::yield_now().await;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use types::{ContentId, UnitId};
+use types::ContentId;
 
 use crate::{
     Txn,
@@ -24,9 +24,6 @@ use crate::{
     sweep,
     transact::{Scope, Store},
 };
-
-/// The unit of all cases.
-pub const UNIT: UnitId = UnitId::new(7);
 
 /// Why a case's transaction did not commit.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +72,7 @@ where
     F: Fn(Txn) -> Fut,
     Fut: Future<Output = Result<T, StoreError>>,
 {
-    store.transact(Scope::unit(UNIT), body).await.unwrap()
+    store.transact(Scope::new(), body).await.unwrap()
 }
 
 /// The value of a row.
@@ -150,7 +147,7 @@ pub async fn chunk_bytes(store: &Store, chunk: ChunkRef) -> Result<Bytes, StoreE
 
 /// True while the chunk has its row; it can be opened then. Without it, opening finds what is left of it or nothing.
 pub async fn is_live(store: &Store, chunk: ChunkRef) -> bool {
-    let live = chunk.length == 0 || content::locate(&store.snapshot(), chunk).await.unwrap().is_some();
+    let live = chunk.length == 0 || content::find(&store.snapshot(), chunk).await.unwrap().is_some();
     match store.open_chunk(chunk).await {
         Ok(_) => {}
         Err(StoreError::ChunkGone(gone)) => {
@@ -164,8 +161,7 @@ pub async fn is_live(store: &Store, chunk: ChunkRef) -> bool {
 
 /// The rows of all live chunks but those that the engine keeps for itself.
 pub async fn live_chunks(store: &Store) -> BTreeMap<ChunkRef, ChunkRecord> {
-    let range = KeyRange::between(content::chunk_key(0, 0), content::chunk_key(u64::MAX, u64::MAX));
-    let found = rows(&store.snapshot(), range, Direction::Ascending).await;
+    let found = rows(&store.snapshot(), content::chunks(&[]), Direction::Ascending).await;
     let records = found.iter().map(|row| ChunkRecord::decode(&row.value).unwrap());
     records.filter(|record| record.owner != content::ENGINE).map(|record| (record.chunk, record)).collect()
 }

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::{Subject, manifests, maps, random::Random, spills, support::*};
 use crate::{
+    chunk::ChunkRef,
     content::{self, Holdings},
     read::Direction,
     sweep,
@@ -70,7 +71,38 @@ pub async fn chunks_survive_a_reopen(mut subject: Box<dyn Subject>) {
     assert_eq!(live_chunks(&store).await.len(), kept.len());
     let next = linked(&store, owner, "the next one").await;
     assert_eq!(chunk_bytes(&store, next).await.unwrap(), "the next one");
-    assert!(kept.iter().all(|(chunk, _)| (chunk.extent, chunk.offset) != (next.extent, next.offset)));
+    assert!(kept.iter().all(|(chunk, _)| chunk.token != next.token));
+}
+
+pub async fn a_token_is_the_same_after_moves_and_reopens(mut subject: Box<dyn Subject>) {
+    let owner = content_id(&subject.store());
+    let mut chunks = Vec::new();
+    for length in [1, 1_000, 100_000] {
+        let bytes = Bytes::from(Random::new(u64::try_from(length).unwrap()).bytes(length));
+        chunks.push((linked(&subject.store(), owner, bytes.clone()).await, bytes));
+    }
+    for _ in 0..3 {
+        for (chunk, bytes) in &chunks {
+            subject.move_chunk(*chunk).await;
+            assert!(chunk_bytes(&subject.store(), *chunk).await.unwrap() == *bytes, "{chunk} was moved");
+        }
+        if !subject.reopen().await {
+            return;
+        }
+        let store = subject.store();
+        let found: Vec<ChunkRef> = live_chunks(&store).await.into_keys().collect();
+        let mut expected: Vec<ChunkRef> = chunks.iter().map(|(chunk, _)| *chunk).collect();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+        for (chunk, bytes) in &chunks {
+            assert!(chunk_bytes(&store, *chunk).await.unwrap() == *bytes, "{chunk} after a reopen");
+        }
+    }
+    let store = &subject.store();
+    for (chunk, _) in chunks {
+        assert!(commit(store, |txn| async move { content::free(&txn, chunk, owner).await }).await);
+        assert!(!is_live(store, chunk).await);
+    }
 }
 
 pub async fn unlinked_chunks_do_not_survive_a_reopen(mut subject: Box<dyn Subject>) {

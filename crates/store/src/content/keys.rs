@@ -4,12 +4,13 @@ use bytes::Bytes;
 use types::{ContentId, Timestamp};
 
 use super::{KeyBuilder, KeyParser, KeyRange, Space};
-use crate::{chunk::ChunkRef, error::StoreError};
+use crate::{
+    chunk::{ChunkRef, ChunkToken},
+    error::StoreError,
+};
 
-/// A live chunk, by its present place.
+/// A live chunk, by its token. (Kind `0x02` was used before format 2.)
 pub(crate) const CHUNK: u8 = 0x01;
-/// Where a moved chunk is now, by its first place.
-pub(crate) const FORWARD: u8 = 0x02;
 /// `(source, user)`: the user needs the source's chunks.
 pub(crate) const EDGE: u8 = 0x03;
 /// `(user, source)`: the same edge, found from the other end.
@@ -32,61 +33,58 @@ fn key(kind: u8) -> KeyBuilder {
     KeyBuilder::new(Space::Store, kind)
 }
 
-/// The row of a live chunk.
+/// The key of a live chunk's row.
 #[must_use]
-pub fn chunk_key(extent: u64, offset: u64) -> Bytes {
-    key(CHUNK).number(extent).number(offset).build()
+pub fn chunk_key(token: ChunkToken) -> Bytes {
+    key(CHUNK).fixed(token.bytes()).build()
 }
 
-/// The rows of all live chunks in an extent.
+/// The rows of all live chunks whose token begins with these bytes. For engines, which know what a token says.
 #[must_use]
-pub fn chunks_of_extent(extent: u64) -> KeyRange {
-    key(CHUNK).number(extent).range()
+pub fn chunks(token_prefix: &[u8]) -> KeyRange {
+    key(CHUNK).fixed(token_prefix).range()
 }
 
-/// The place a chunk's row is about.
+/// The token of the chunk that a row is about.
 ///
 /// # Errors
 /// The key is not that of a chunk's row.
-pub fn parse_chunk_key(bytes: &[u8]) -> Result<(u64, u64), StoreError> {
-    parse_pair_key(bytes, CHUNK)
+pub fn parse_chunk_key(bytes: &[u8]) -> Result<ChunkToken, StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::Store, CHUNK)?;
+    let token = ChunkToken::new(parser.fixed()?);
+    parser.end()?;
+    Ok(token)
 }
 
-/// The row that says where a moved chunk is now.
-#[must_use]
-pub fn forward_key(chunk: ChunkRef) -> Bytes {
-    key(FORWARD).number(chunk.extent).number(chunk.offset).build()
-}
-
-pub(super) fn edge_key(source: ContentId, user: ContentId) -> Bytes {
+pub(crate) fn edge_key(source: ContentId, user: ContentId) -> Bytes {
     key(EDGE).number(source.number()).number(user.number()).build()
 }
 
-pub(super) fn edges_of(source: ContentId) -> KeyRange {
+pub(crate) fn edges_of(source: ContentId) -> KeyRange {
     key(EDGE).number(source.number()).range()
 }
 
-pub(super) fn use_key(user: ContentId, source: ContentId) -> Bytes {
+pub(crate) fn use_key(user: ContentId, source: ContentId) -> Bytes {
     key(USE).number(user.number()).number(source.number()).build()
 }
 
-pub(super) fn uses_of(user: ContentId) -> KeyRange {
+pub(crate) fn uses_of(user: ContentId) -> KeyRange {
     key(USE).number(user.number()).range()
 }
 
-pub(super) fn parse_use_key(bytes: &[u8]) -> Result<ContentId, StoreError> {
+pub(crate) fn parse_use_key(bytes: &[u8]) -> Result<ContentId, StoreError> {
     parse_pair_key(bytes, USE).map(|(_, source)| ContentId::new(source))
 }
 
-pub(super) fn pin_key(source: ContentId, pin: u64) -> Bytes {
+pub(crate) fn pin_key(source: ContentId, pin: u64) -> Bytes {
     key(PIN).number(source.number()).number(pin).build()
 }
 
-pub(super) fn pins_of(source: ContentId) -> KeyRange {
+pub(crate) fn pins_of(source: ContentId) -> KeyRange {
     key(PIN).number(source.number()).range()
 }
 
-pub(super) fn pin_deadline_key(until: Timestamp, source: ContentId, pin: u64) -> Bytes {
+pub(crate) fn pin_deadline_key(until: Timestamp, source: ContentId, pin: u64) -> Bytes {
     key(PIN_DEADLINE).number(until.ticks()).number(source.number()).number(pin).build()
 }
 
@@ -102,7 +100,7 @@ pub(crate) fn parse_pin_deadline_key(bytes: &[u8]) -> Result<(Timestamp, Content
     Ok(pin)
 }
 
-pub(super) fn released_key(content: ContentId) -> Bytes {
+pub(crate) fn released_key(content: ContentId) -> Bytes {
     key(RELEASED).number(content.number()).build()
 }
 
@@ -114,12 +112,12 @@ pub(crate) fn sweeps() -> KeyRange {
     key(SWEEP).range()
 }
 
-pub(super) fn guard(content: ContentId) -> Bytes {
+pub(crate) fn guard(content: ContentId) -> Bytes {
     key(GUARD).number(content.number()).build()
 }
 
 pub(crate) fn sparse_key(owner: ContentId, chunk: ChunkRef) -> Bytes {
-    key(SPARSE).number(owner.number()).number(chunk.extent).number(chunk.offset).build()
+    key(SPARSE).number(owner.number()).fixed(chunk.token.bytes()).build()
 }
 
 pub(crate) fn sparse_chunks() -> KeyRange {
@@ -129,8 +127,7 @@ pub(crate) fn sparse_chunks() -> KeyRange {
 pub(crate) fn parse_sparse_key(bytes: &[u8]) -> Result<ContentId, StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Store, SPARSE)?;
     let owner = ContentId::new(parser.number()?);
-    parser.number()?;
-    parser.number()?;
+    parser.fixed::<{ ChunkToken::BYTES }>()?;
     parser.end()?;
     Ok(owner)
 }

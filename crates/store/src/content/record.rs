@@ -6,16 +6,15 @@ use types::ContentId;
 use super::{Reader, Writer};
 use crate::{chunk::ChunkRef, error::StoreError};
 
-const CHUNK_FORMAT: u8 = 1;
-const PLACE_FORMAT: u8 = 1;
-const HOLDINGS_FORMAT: u8 = 1;
+const CHUNK_VERSION: u8 = 1;
+const HOLDINGS_VERSION: u8 = 1;
 
 /// The row of a live chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkRecord {
     /// The content it belongs to.
     pub owner: ContentId,
-    /// Its name: first place, length, checksum.
+    /// Its reference; the key of the row has the token of it.
     pub chunk: ChunkRef,
     /// The rows of a content map that refer to it; none for chunks outside maps.
     pub slices: Slices,
@@ -33,39 +32,24 @@ pub struct Slices {
 }
 
 impl ChunkRecord {
-    pub(super) fn encode(&self) -> Bytes {
+    pub(crate) fn encode(&self) -> Bytes {
         let Slices { rows, bytes, offset } = self.slices;
-        let writer = self.chunk.write(Writer::new(CHUNK_FORMAT).number(self.owner.number()));
+        let writer = self.chunk.write(Writer::new(CHUNK_VERSION).number(self.owner.number()));
         writer.number(rows).number(bytes).number(offset).build()
     }
 
     /// Reads the stored form.
     ///
     /// # Errors
-    /// The record is of another format or length.
+    /// The record is of an unknown version, or of another length.
     pub fn decode(record: &[u8]) -> Result<Self, StoreError> {
-        let mut reader = Reader::new("a chunk's row", record, CHUNK_FORMAT)?;
+        let mut reader = Reader::new("a chunk's row", record, CHUNK_VERSION)?;
         let owner = ContentId::new(reader.number()?);
         let chunk = ChunkRef::read(&mut reader)?;
         let slices = Slices { rows: reader.number()?, bytes: reader.number()?, offset: reader.number()? };
         reader.end()?;
         Ok(Self { owner, chunk, slices })
     }
-}
-
-pub(super) fn encode_place(extent: u64, offset: u64) -> Bytes {
-    Writer::new(PLACE_FORMAT).number(extent).number(offset).build()
-}
-
-/// The place a forwarding row points to.
-///
-/// # Errors
-/// The record is of another format or length.
-pub fn decode_place(record: &[u8]) -> Result<(u64, u64), StoreError> {
-    let mut reader = Reader::new("a forwarding row", record, PLACE_FORMAT)?;
-    let place = (reader.number()?, reader.number()?);
-    reader.end()?;
-    Ok(place)
 }
 
 /// Where the chunks of a content are listed.
@@ -77,7 +61,7 @@ pub enum Holdings {
     Chunk(ChunkRef),
     /// The blocks of a manifest, from this record on, and the manifest itself.
     Manifest {
-        /// The manifest.
+        /// The chunk that lists the blocks. It is freed last.
         manifest: ChunkRef,
         /// Records before this one are freed already.
         next: u64,
@@ -90,7 +74,7 @@ impl Holdings {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> Bytes {
-        let writer = Writer::new(HOLDINGS_FORMAT);
+        let writer = Writer::new(HOLDINGS_VERSION);
         match self {
             Self::Nothing => writer.byte(0).build(),
             Self::Chunk(chunk) => chunk.write(writer.byte(1)).build(),
@@ -102,9 +86,9 @@ impl Holdings {
     /// Reads the stored form.
     ///
     /// # Errors
-    /// The record is of another format, kind or length.
+    /// The record is of an unknown version or kind, or of another length.
     pub fn decode(record: &[u8]) -> Result<Self, StoreError> {
-        let mut reader = Reader::new("the holdings of a content", record, HOLDINGS_FORMAT)?;
+        let mut reader = Reader::new("the holdings of a content", record, HOLDINGS_VERSION)?;
         let holdings = match reader.byte()? {
             0 => Self::Nothing,
             1 => Self::Chunk(ChunkRef::read(&mut reader)?),

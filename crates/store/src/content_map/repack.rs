@@ -3,7 +3,7 @@
 //! The rows are compared and swapped, so a write that comes between makes the attempt worthless, never wrong. Rows of
 //! old epochs are swapped with the rest, by one mapping, so what was equal between epochs stays equal.
 
-use types::{ContentId, UnitId};
+use types::ContentId;
 
 use super::{Slice, guard, parse_row, range_key, row_key};
 use crate::{
@@ -26,8 +26,8 @@ const PIECE: u64 = 256 * 1024;
 /// The store failed.
 pub async fn repack(store: &Store, content: ContentId, chunk: ChunkRef) -> Result<bool, StoreError> {
     let snapshot = store.snapshot();
-    let used = match content::locate(&snapshot, chunk).await? {
-        Some(located) if located.record.owner == content && located.record.slices.rows > 0 => located.record.slices,
+    let used = match content::find(&snapshot, chunk).await? {
+        Some(record) if record.owner == content && record.slices.rows > 0 => record.slices,
         _ => return forget(store, content, chunk).await,
     };
     let range = (used.offset, used.offset.saturating_add(chunk.length));
@@ -62,15 +62,15 @@ pub async fn repack(store: &Store, content: ContentId, chunk: ChunkRef) -> Resul
 
     let (rows, parts, packed) = (&rows, &parts, &packed);
     store
-        .transact(Scope::unit(UnitId::new(0)).reclaims(), |txn| async move {
+        .transact(Scope::new().reclaims(), |txn| async move {
             guard(&txn, content);
             txn.delete(content::sparse_key(content, chunk));
             if rows_of(&txn, content, chunk, range).await?.as_ref() != Some(rows) {
                 return Ok(false);
             }
             // A copy of the map may have come meanwhile. Its rows are elsewhere; the count of the chunk knows them.
-            match content::locate(&txn, chunk).await? {
-                Some(located) if located.record.slices.rows == used.rows => {}
+            match content::find(&txn, chunk).await? {
+                Some(record) if record.slices.rows == used.rows => {}
                 _ => return Ok(false),
             }
             content::link(&txn, packed, content);
@@ -90,7 +90,7 @@ pub async fn repack(store: &Store, content: ContentId, chunk: ChunkRef) -> Resul
 
 /// Not worth it any more.
 async fn forget(store: &Store, content: ContentId, chunk: ChunkRef) -> Result<bool, StoreError> {
-    let scope = Scope::unit(UnitId::new(0)).reclaims();
+    let scope = Scope::new().reclaims();
     store
         .transact(scope, |txn| async move {
             txn.delete(content::sparse_key(content, chunk));
@@ -157,6 +157,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use crate::chunk::ChunkToken;
 
     #[test]
     fn parts_are_merged_and_found_again() {
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_sparse_row_comes_back() {
-        let chunk = ChunkRef { extent: 1, offset: 2, length: 3, crc64: 4 };
+        let chunk = ChunkRef { token: ChunkToken::new([7; 16]), length: 3, crc64: 4 };
         let key = content::sparse_key(ContentId::new(9), chunk);
         let row = Row { key, value: Bytes::copy_from_slice(&chunk.encode()) };
         assert_eq!(parse_sparse(&row).unwrap(), (ContentId::new(9), chunk));

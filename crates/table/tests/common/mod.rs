@@ -48,12 +48,12 @@ pub(crate) fn address() -> TableAddress {
 
 pub(crate) async fn create(store: &Store, address: TableAddress) -> Result<(), TableError> {
     let request = &Authorized::for_tests(CreateTable { address });
-    store.transact(Scope::unit(ACCOUNT), |txn| async move { table::table::create(&txn, request).await }).await
+    store.transact(Scope::new(), |txn| async move { table::table::create(&txn, request).await }).await
 }
 
 pub(crate) async fn delete(store: &Store, address: TableAddress) -> Result<(), TableError> {
     let request = &Authorized::for_tests(DeleteTable { address });
-    store.transact(Scope::unit(ACCOUNT), |txn| async move { table::table::delete(&txn, request).await }).await
+    store.transact(Scope::new(), |txn| async move { table::table::delete(&txn, request).await }).await
 }
 
 pub(crate) fn key(partition: &str, row: &str) -> EntityKey {
