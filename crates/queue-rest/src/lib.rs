@@ -15,7 +15,7 @@ mod xml;
 use std::sync::Arc;
 
 use access::{Accounts, need::Service::Queue};
-use queue::Messages;
+use queue::Queues;
 use rest::{BoxFuture, Outcome, Request, Service, ServiceError, cors};
 use store::Store;
 
@@ -26,7 +26,7 @@ pub type Random = fn() -> Option<u128>;
 pub struct QueueService {
     store: Store,
     accounts: Arc<Accounts>,
-    messages: Messages,
+    queues: Queues,
     random: Random,
 }
 
@@ -34,7 +34,7 @@ impl QueueService {
     /// Serves these accounts from this store. Ids and receipts of messages are drawn with `random`.
     #[must_use]
     pub fn new(store: Store, accounts: Arc<Accounts>, random: Random) -> Self {
-        Self { messages: Messages::new(store.clone()), store, accounts, random }
+        Self { queues: Queues::new(store.clone()), store, accounts, random }
     }
 
     fn random(&self) -> Result<u128, ServiceError> {

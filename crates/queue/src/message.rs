@@ -14,32 +14,14 @@ pub use id::MessageId;
 pub use put::PutMessage;
 pub use take::{GetMessages, PeekMessages};
 
-use store::{Read, Store, StoreError, Txn};
+use store::{Read, StoreError, Txn};
 use types::Timestamp;
 
 use crate::{
-    heads::Heads,
     keys::{self, Line, Place},
     pop_receipt::Receipt,
     records::{self, Stored},
-    tally::Shards,
 };
-
-/// The messages of all queues: the store, and what this process remembers of it. Clones share it; a process has one.
-#[derive(Clone)]
-pub struct Messages {
-    store: Store,
-    heads: Heads,
-    shards: Shards,
-}
-
-impl Messages {
-    /// The messages in this store.
-    #[must_use]
-    pub fn new(store: Store) -> Self {
-        Self { store, heads: Heads::default(), shards: Shards::default() }
-    }
-}
 
 /// What everybody may know of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

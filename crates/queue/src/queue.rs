@@ -1,17 +1,18 @@
-//! Queues: create, metadata, clear, delete.
+//! Create Queue, Get and Set Queue Metadata, Clear Messages, Delete Queue.
 //!
 //! Deleting and clearing are one row and one sweep each; the name of a deleted queue is free at once. Writers of one
 //! queue's row wait for each other; Put Message only reads the row, so puts do not.
 
 use access::{
-    Authorized, Operation,
+    Allowed, Asked, Operation,
     acl::{self, Acl, Holder},
     need::{Need, Service},
 };
-use store::{Read, Txn};
+use store::{Read, Scope, Txn};
 use types::{UnitId, names::QueueName};
 
 use crate::{
+    Queues,
     errors::QueueError,
     keys::{self, Place},
     permissions,
@@ -30,8 +31,7 @@ pub struct Address {
 
 impl Address {
     /// What the writers of the queue's row queue on.
-    #[must_use]
-    pub fn key(&self) -> bytes::Bytes {
+    pub(crate) fn key(&self) -> bytes::Bytes {
         keys::queue(self.account, &self.queue)
     }
 
@@ -64,12 +64,61 @@ pub enum Created {
     Same,
 }
 
-/// Creates a queue.
-///
-/// # Errors
-/// It exists with other metadata, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreateQueue>) -> Result<Created, QueueError> {
-    request.confirm(txn).await?;
+impl Queues {
+    /// Creates a queue.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue exists with other metadata, or the store failed.
+    pub async fn create_queue(&self, asked: &Asked<CreateQueue>) -> Result<Created, QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object);
+        self.store.transact(scope, |txn| async move { create(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+
+    /// Reads the metadata of a queue and the number of its messages.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn get_queue_metadata(&self, asked: &Asked<GetQueueMetadata>) -> Result<QueueProperties, QueueError> {
+        let rows = self.store.snapshot();
+        let request = asked.authorize(&rows).await?;
+        let queue = find(&rows, &request.address).await?;
+        let approximate_messages_count = tally::count(&rows, queue.line()).await?;
+        Ok(QueueProperties { metadata: queue.metadata, approximate_messages_count })
+    }
+
+    /// Replaces the metadata of a queue. The last writer wins.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn set_queue_metadata(&self, asked: &Asked<SetQueueMetadata>) -> Result<(), QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object);
+        self.store.transact(scope, |txn| async move { set_metadata(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+
+    /// Removes all messages: the queue goes on in a new generation, the old one is swept later.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn clear_messages(&self, asked: &Asked<ClearMessages>) -> Result<(), QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object).reclaims();
+        self.store.transact(scope, |txn| async move { clear(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+
+    /// Deletes a queue with everything in it. Its name is free at once; the messages are swept later.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn delete_queue(&self, asked: &Asked<DeleteQueue>) -> Result<(), QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object).reclaims();
+        self.store.transact(scope, |txn| async move { delete(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Allowed<'_, CreateQueue>) -> Result<Created, QueueError> {
     let key = request.address.key();
     if let Some(row) = txn.get(&key).await? {
         let found = Queue::decode(&row)?;
@@ -114,16 +163,6 @@ pub struct QueueProperties {
     pub approximate_messages_count: u64,
 }
 
-/// Reads the metadata of a queue and the number of its messages.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn metadata(rows: &impl Read, request: &Authorized<GetQueueMetadata>) -> Result<QueueProperties, QueueError> {
-    let queue = find(rows, &request.address).await?;
-    let approximate_messages_count = tally::count(rows, queue.line()).await?;
-    Ok(QueueProperties { metadata: queue.metadata, approximate_messages_count })
-}
-
 /// Set Queue Metadata.
 #[derive(Clone, Debug)]
 pub struct SetQueueMetadata {
@@ -139,12 +178,7 @@ impl Operation for SetQueueMetadata {
     }
 }
 
-/// Replaces the metadata of a queue. The last writer wins.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn set_metadata(txn: &Txn, request: &Authorized<SetQueueMetadata>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
+async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetQueueMetadata>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
     txn.put(request.address.key(), Queue { metadata: request.metadata.clone(), ..queue }.encode()?);
     Ok(())
@@ -163,12 +197,7 @@ impl Operation for ClearMessages {
     }
 }
 
-/// Removes all messages: the queue goes on in a new generation, the old one is swept later.
-///
-/// # Errors
-/// The queue does not exist, or the store failed.
-pub async fn clear(txn: &Txn, request: &Authorized<ClearMessages>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
+async fn clear(txn: &Txn, request: &Allowed<'_, ClearMessages>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
     txn.put(keys::sweep(queue.line()), records::encode_place(Place::FIRST));
     let generation = queue.generation.saturating_add(1);
@@ -189,12 +218,7 @@ impl Operation for DeleteQueue {
     }
 }
 
-/// Deletes a queue with everything in it. Its name is free at once; the messages are swept later.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteQueue>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
+async fn delete(txn: &Txn, request: &Allowed<'_, DeleteQueue>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
     txn.delete(request.address.key());
     txn.put(keys::sweep(queue.line()), records::encode_place(Place::FIRST));

@@ -219,7 +219,7 @@ fn a_restart_remembers_where_the_queue_begins() {
             rig.pass(1);
         }
         rig.put("jobs", "last").await;
-        let again = Rig { messages: queue::Messages::new(rig.store.clone()), ..rig };
+        let again = Rig { queues: queue::Queues::new(rig.store.clone()), ..rig };
         let walked = work(&again, &seen, 1).await;
         assert!(walked < 2500, "two graves a message, of the last ten seconds of a minute: {walked}");
         assert_eq!(again.count("jobs").await, 0);
@@ -238,9 +238,9 @@ fn a_slow_writer_is_not_passed_by() {
             let (rig, seen) = watched();
             rig.create("jobs").await.unwrap();
             let (id, hold) = rig.put_with("jobs", "x", 100, 1000).await.unwrap();
-            let (messages, time) = (rig.messages.clone(), rig.time.clone());
+            let (queues, time) = (rig.queues.clone(), rig.time.clone());
             let other = Rig::on(rig.time.clone(), Engine::Memory(MemoryEngine::default()), rig.store.clone());
-            let other = Rig { messages, ..other };
+            let other = Rig { queues, ..other };
             *seen.interlude.lock().unwrap() = Some(Box::pin(async move {
                 for _ in 0..3 {
                     time.advance(Duration::from_secs(1));

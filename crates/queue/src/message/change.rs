@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::visibility::{MessageNotFound, PopReceipt, VisibilityTimeout};
 use store::{Read, Scope, Txn};
 
-use super::{Hold, MessageId, Messages, remove, settle, store_text};
+use super::{Hold, MessageId, remove, settle, store_text};
 use crate::{
+    Queues,
     errors::QueueError,
     heads::Arrival,
     keys::{self, Line},
@@ -58,31 +59,45 @@ impl Operation for DeleteMessage {
     }
 }
 
-impl Messages {
+impl Queues {
     /// Hides a message anew, or shows it at once, and may replace its text.
     ///
     /// # Errors
-    /// The queue or the message does not exist, the receipt is not its newest, it would be visible after its expiry, or
-    /// the store failed.
-    pub async fn update(&self, request: &Authorized<UpdateMessage>) -> Result<Hold, QueueError> {
-        let arrival = &self.heads.arrive(self.store.now().saturating_add(request.timeout.length()));
-        let scope = Scope::unit(request.address.account);
-        self.store.transact(scope, |txn| async move { update(&txn, request, arrival).await }).await
+    /// It is not allowed, the queue or the message does not exist, the receipt is not its newest, it would be visible
+    /// after its expiry, or the store failed.
+    pub async fn update_message(&self, asked: &Asked<UpdateMessage>) -> Result<Hold, QueueError> {
+        let arrival = &self.heads.arrive(self.store.now().saturating_add(asked.timeout.length()));
+        let scope = Scope::unit(asked.address.account);
+        let update = |txn| async move {
+            let updated = async { update(&txn, &asked.authorize(&txn).await?, arrival).await }.await;
+            if updated.is_err() {
+                // Nothing will come of it: a refusal that waits for the disk is in nobody's way.
+                arrival.landed();
+            }
+            updated
+        };
+        self.store.transact(scope, update).await
     }
 
     /// Deletes a message.
     ///
     /// # Errors
-    /// The queue or the message does not exist, the receipt is not its newest, or the store failed.
-    pub async fn delete(&self, request: &Authorized<DeleteMessage>) -> Result<(), QueueError> {
+    /// It is not allowed, the queue or the message does not exist, the receipt is not its newest, or the store failed.
+    pub async fn delete_message(&self, asked: &Asked<DeleteMessage>) -> Result<(), QueueError> {
         let shard = &self.shards.take();
-        let scope = Scope::unit(request.address.account).reclaims();
-        self.store.transact(scope, |txn| async move { delete(&txn, request, shard).await }).await
+        let scope = Scope::unit(asked.address.account).reclaims();
+        let delete = |txn| async move {
+            let deleted = async { delete(&txn, &asked.authorize(&txn).await?, shard).await }.await;
+            if deleted.is_err() {
+                shard.give_back();
+            }
+            deleted
+        };
+        self.store.transact(scope, delete).await
     }
 }
 
-async fn update(txn: &Txn, request: &Authorized<UpdateMessage>, arrival: &Arc<Arrival>) -> Result<Hold, QueueError> {
-    request.confirm(txn).await?;
+async fn update(txn: &Txn, request: &Allowed<'_, UpdateMessage>, arrival: &Arc<Arrival>) -> Result<Hold, QueueError> {
     let line = queue::find(txn, &request.address).await?.line();
     let (number, mut stored) = (request.sent.place.number, find(txn, line, request.id, request.sent).await?);
     let fresh = PopReceipt::new(request.receipt);
@@ -99,8 +114,7 @@ async fn update(txn: &Txn, request: &Authorized<UpdateMessage>, arrival: &Arc<Ar
     Ok(hold)
 }
 
-async fn delete(txn: &Txn, request: &Authorized<DeleteMessage>, shard: &Arc<Shard>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
+async fn delete(txn: &Txn, request: &Allowed<'_, DeleteMessage>, shard: &Arc<Shard>) -> Result<(), QueueError> {
     let line = queue::find(txn, &request.address).await?.line();
     let stored = find(txn, line, request.id, request.sent).await?;
     stored.message.delete(request.sent.value, txn.now())?;

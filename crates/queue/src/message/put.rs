@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::visibility::{Message, PopReceipt, PutTimes};
 use store::{Scope, Txn};
 
-use super::{Hold, MessageId, MessageProperties, Messages, properties, settle, store_text};
+use super::{Hold, MessageId, MessageProperties, properties, settle, store_text};
 use crate::{
+    Queues,
     errors::QueueError,
     heads::Arrival,
     permissions,
@@ -37,27 +38,35 @@ impl Operation for PutMessage {
     }
 }
 
-impl Messages {
+impl Queues {
     /// Puts a message at the end of a queue.
     ///
     /// # Errors
-    /// The queue does not exist, or the store failed.
-    pub async fn put(&self, request: &Authorized<PutMessage>) -> Result<(MessageProperties, Hold), QueueError> {
-        let earliest = self.store.now().saturating_add(request.times.visibility_timeout().length());
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn put_message(&self, asked: &Asked<PutMessage>) -> Result<(MessageProperties, Hold), QueueError> {
+        let earliest = self.store.now().saturating_add(asked.times.visibility_timeout().length());
         let (arrival, shard) = (&self.heads.arrive(earliest), &self.shards.take());
         // No object: puts do not wait for each other, nor for gets.
-        let scope = Scope::unit(request.address.account);
-        self.store.transact(scope, |txn| async move { put(&txn, request, arrival, shard).await }).await
+        let scope = Scope::unit(asked.address.account);
+        let put = |txn| async move {
+            let put = async { put(&txn, &asked.authorize(&txn).await?, arrival, shard).await }.await;
+            if put.is_err() {
+                // Nothing will come of it: a refusal that waits for the disk is in nobody's way.
+                arrival.landed();
+                shard.give_back();
+            }
+            put
+        };
+        self.store.transact(scope, put).await
     }
 }
 
 async fn put(
     txn: &Txn,
-    request: &Authorized<PutMessage>,
+    request: &Allowed<'_, PutMessage>,
     arrival: &Arc<Arrival>,
     shard: &Arc<Shard>,
 ) -> Result<(MessageProperties, Hold), QueueError> {
-    request.confirm(txn).await?;
     let line = queue::find(txn, &request.address).await?.line();
     let number = txn.fresh_id();
     let stored = Stored {

@@ -3,13 +3,14 @@
 //! Gets of one queue run one behind the other, each for microseconds, and never during a sync: whoever comes next begins
 //! where the last one ended. Peeks read beside them.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::visibility::{MessageState, PopReceipt, VisibilityTimeout};
 use store::{Direction, Read, Scope, Txn};
 use types::Timestamp;
 
-use super::{GotMessage, Messages, PeekedMessage, properties, settle, text};
+use super::{GotMessage, PeekedMessage, properties, settle, text};
 use crate::{
+    Queues,
     errors::QueueError,
     heads::{Head, Heads},
     keys::{self, Line, Place},
@@ -52,29 +53,29 @@ impl Operation for PeekMessages {
     }
 }
 
-impl Messages {
+impl Queues {
     /// Takes the first visible messages and hides them.
     ///
     /// # Errors
-    /// The queue does not exist, or the store failed.
-    pub async fn get(&self, request: &Authorized<GetMessages>) -> Result<Vec<GotMessage>, QueueError> {
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn get_messages(&self, asked: &Asked<GetMessages>) -> Result<Vec<GotMessage>, QueueError> {
         let now = self.store.now();
         // A Get moves messages, and so puts them too: at least the timeout ahead.
-        let _arrival = self.heads.arrive(now.saturating_add(request.timeout.length()));
+        let _arrival = self.heads.arrive(now.saturating_add(asked.timeout.length()));
         let floor = self.heads.floor(now);
-        let (object, heads) = (request.address.key(), &self.heads);
-        let scope = Scope::unit(request.address.account).object(&object);
-        self.store.transact(scope, |txn| async move { get(&txn, request, heads, floor).await }).await
+        let (object, heads) = (asked.address.key(), &self.heads);
+        let scope = Scope::unit(asked.address.account).object(&object);
+        let get = |txn| async move { get(&txn, &asked.authorize(&txn).await?, heads, floor).await };
+        self.store.transact(scope, get).await
     }
 
     /// Looks at the first visible messages.
     ///
     /// # Errors
-    /// The queue does not exist, it is not allowed any more, or the store failed.
-    pub async fn peek(&self, request: &Authorized<PeekMessages>) -> Result<Vec<PeekedMessage>, QueueError> {
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn peek_messages(&self, asked: &Asked<PeekMessages>) -> Result<Vec<PeekedMessage>, QueueError> {
         let (rows, now) = (&self.store.snapshot(), self.store.now());
-        // It was allowed by an older view than this one.
-        request.confirm(rows).await?;
+        let request = asked.authorize(rows).await?;
         let line = queue::find(rows, &request.address).await?.line();
         let mut visible = Visible::new(line, self.heads.of(rows, line).await?, now);
         let mut peeked = Vec::new();
@@ -90,11 +91,10 @@ impl Messages {
 
 async fn get(
     txn: &Txn,
-    request: &Authorized<GetMessages>,
+    request: &Allowed<'_, GetMessages>,
     heads: &Heads,
     floor: Place,
 ) -> Result<Vec<GotMessage>, QueueError> {
-    request.confirm(txn).await?;
     let line = queue::find(txn, &request.address).await?.line();
     let (head, now) = (heads.of(txn, line).await?, txn.now());
     let mut visible = Visible::new(line, head, now);
