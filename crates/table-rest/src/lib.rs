@@ -26,6 +26,7 @@ use std::sync::Arc;
 use access::Accounts;
 use rest::{BoxFuture, ErrorFormat, ODataMetadata, Outcome, Request, Service, cors};
 use store::Store;
+use table::Tables;
 
 pub use draft::{Draft, DraftError};
 
@@ -33,13 +34,14 @@ pub use draft::{Draft, DraftError};
 pub struct TableService {
     store: Store,
     accounts: Arc<Accounts>,
+    tables: Tables,
 }
 
 impl TableService {
     /// Serves these accounts from this store.
     #[must_use]
-    pub const fn new(store: Store, accounts: Arc<Accounts>) -> Self {
-        Self { store, accounts }
+    pub fn new(store: Store, accounts: Arc<Accounts>) -> Self {
+        Self { tables: Tables::new(store.clone()), store, accounts }
     }
 }
 

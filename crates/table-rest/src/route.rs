@@ -1,7 +1,7 @@
 //! The operation table: verb, resource and `comp` tell the operations apart.
 
 use access::need::Service;
-use rest::{ErrorFormat, ODataMetadata, Outcome, Request, Response, ServiceError, caller, service_properties};
+use rest::{Caller, ErrorFormat, ODataMetadata, Outcome, Request, Response, ServiceError, caller, service_properties};
 use types::{ErrorCode, names::TableName};
 
 use crate::{
@@ -110,7 +110,7 @@ async fn behind(service: &TableService, request: &Request, table: &TableName, ve
     match caller::authenticate(&service.accounts, Service::Table, request) {
         Ok(caller) => {
             let behind = request.target.rest.as_deref().unwrap_or_default();
-            behind::refuse(service, &Scene::new(&caller, request), table, behind, verb).await
+            caller.explain(behind::refuse(service, &Scene::new(&caller, request), table, behind, verb).await)
         }
         Err(error) => error,
     }
@@ -136,18 +136,30 @@ async fn run(
     resource: Resource,
 ) -> Result<Response, ServiceError> {
     let caller = caller::authenticate(&service.accounts, Service::Table, request)?;
-    let scene = Scene::new(&caller, request);
+    let answer = run_for(service, &caller, request, operation, verb, resource).await;
+    answer.map_err(|error| caller.explain(error))
+}
+
+async fn run_for(
+    service: &TableService,
+    caller: &Caller,
+    request: &mut Request,
+    operation: Operation,
+    verb: Verb,
+    resource: Resource,
+) -> Result<Response, ServiceError> {
+    let scene = Scene::new(caller, request);
     match (operation, &resource) {
         (Operation::GetTableAcl, Resource::Entities(name)) => return acl::get(service, &scene, name).await,
         (Operation::SetTableAcl, Resource::Entities(name)) => return acl::set(service, &scene, name, request).await,
         (Operation::GetTableServiceProperties, _) => {
-            return service_properties::get(&service.store, Service::Table, &caller).await;
+            return service_properties::get(&service.store, Service::Table, caller).await;
         }
         (Operation::SetTableServiceProperties, _) => {
-            return service_properties::set(&service.store, Service::Table, &caller, request).await;
+            return service_properties::set(&service.store, Service::Table, caller, request).await;
         }
         (Operation::GetTableServiceStats, _) => {
-            return service_properties::stats(&service.store, Service::Table, &caller, request).await;
+            return service_properties::stats(&service.store, Service::Table, caller, request).await;
         }
         (Operation::GetMetadata, _) => return service_document::metadata(service, &scene).await,
         (Operation::Batch, _) => return batch::answer(service, &scene, request).await,

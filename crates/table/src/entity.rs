@@ -3,13 +3,13 @@
 //! What `If-Match` means for each is decided in `concurrency`. Writers of one entity queue on its row; writers of one
 //! partition do not meet at all.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::table_etag::{EntityETag, EntityEffect, EntityOperation, EntityRefusal, IfMatch};
-use store::{Read, Scope, Store, Txn};
+use store::{Read, Scope, Txn};
 use types::UnitId;
 
 use crate::{
-    Entity, EntityKey,
+    Entity, EntityKey, Tables,
     errors::TableError,
     keys, permissions,
     properties::Properties,
@@ -43,33 +43,41 @@ impl Operation for ChangeEntity<'_> {
 /// What a change left behind: the entity with its new ETag, or nothing after a delete.
 pub type Changed = Option<Entity>;
 
-/// Does one change in a transaction of its own.
-///
-/// # Errors
-/// The table does not exist, the entity's state or its limits are against it, or the store failed.
-pub async fn change(store: &Store, request: &Authorized<ChangeEntity<'_>>) -> Result<Changed, TableError> {
-    // The unit is looked up again inside: this one only tells which writers queue behind each other.
-    let unit = find(&store.snapshot(), &request.table).await.map_or(UnitId::new(0), |table| table.unit);
-    let object = keys::entity(unit, &request.key);
-    let mut scope = Scope::unit(unit).object(&object);
-    if request.operation == EntityOperation::Delete {
-        scope = scope.reclaims();
-    }
-    store
-        .transact(scope, |txn| async move {
+impl Tables {
+    /// Inserts, updates, merges or deletes one entity, as [`ChangeEntity::operation`] says.
+    ///
+    /// # Errors
+    /// It is not allowed, the table does not exist, the entity's state or its limits are against it, or the store failed.
+    pub async fn change_entity(&self, asked: &Asked<ChangeEntity<'_>>) -> Result<Changed, TableError> {
+        let object = keys::entity_latch(&asked.table, &asked.key);
+        let mut scope = Scope::unit(asked.table.account()).object(&object);
+        if asked.operation == EntityOperation::Delete {
+            scope = scope.reclaims();
+        }
+        let change = |txn| async move {
+            let request = asked.authorize(&txn).await?;
             let table = find(&txn, &request.table).await?.unit;
-            apply(&txn, table, request).await
-        })
-        .await
+            apply(&txn, table, &request).await
+        };
+        self.store.transact(scope, change).await
+    }
+
+    /// Reads one entity.
+    ///
+    /// # Errors
+    /// It is not allowed, the table or the entity does not exist, its filter does not hold, or the store failed.
+    pub async fn get_entity(&self, asked: &Asked<GetEntity>) -> Result<Entity, TableError> {
+        let rows = self.store.snapshot();
+        get(&rows, &asked.authorize(&rows).await?).await
+    }
 }
 
 /// Does one change inside a transaction.
 pub(crate) async fn apply(
     txn: &Txn,
     table: UnitId,
-    request: &Authorized<ChangeEntity<'_>>,
+    request: &Allowed<'_, ChangeEntity<'_>>,
 ) -> Result<Changed, TableError> {
-    request.confirm(txn).await?;
     if !authorised(request).contains(&request.key) {
         return Err(TableError::OutsideOfRange);
     }
@@ -118,11 +126,7 @@ impl Operation for GetEntity {
     }
 }
 
-/// Reads one entity.
-///
-/// # Errors
-/// The table or the entity does not exist, its filter does not hold, or the store failed.
-pub async fn get(rows: &impl Read, request: &Authorized<GetEntity>) -> Result<Entity, TableError> {
+async fn get(rows: &impl Read, request: &Allowed<'_, GetEntity>) -> Result<Entity, TableError> {
     let table = find(rows, &request.table).await?.unit;
     if !authorised(request).contains(&request.key) {
         return Err(TableError::OutsideOfRange);

@@ -8,7 +8,7 @@ use store::{
 };
 use types::{UnitId, limits::ENTITY_KEY_MAX_BYTES, names::TableName};
 
-use crate::{errors::InvalidKey, key_order, value::utf16_units};
+use crate::{errors::InvalidKey, key_order, table::TableAddress, value::utf16_units};
 
 /// `(account, folded table name)`: the table.
 const TABLE: u8 = 0x01;
@@ -92,6 +92,12 @@ pub(crate) fn parse_table(bytes: &[u8]) -> Result<(UnitId, String), StoreError> 
 pub(crate) fn entity(table: UnitId, keys: &EntityKey) -> Bytes {
     let (partition, row) = (key_order::encode(&keys.partition), key_order::encode(&keys.row));
     entities(table).bytes(&partition).bytes(&row).build()
+}
+
+/// What the writers of one entity queue on: its keys behind those of its table, which need not be looked up for it.
+pub(crate) fn entity_latch(table: &TableAddress, keys: &EntityKey) -> Bytes {
+    let named = key(TABLE).number(table.account().number()).bytes(table.folded().as_bytes());
+    named.bytes(keys.partition.as_bytes()).bytes(keys.row.as_bytes()).build()
 }
 
 /// What is in front of the keys of a table's entities.

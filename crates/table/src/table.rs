@@ -1,15 +1,15 @@
 //! Tables: create, query, delete. Names compare without case and keep the case they were created with.
 
 use access::{
-    Authorized, Operation,
+    Allowed, Asked, Operation,
     acl::{self, Acl, Holder},
     need::{Need, Service},
 };
-use store::{Direction, Read, Txn, key::KeyRange};
+use store::{Direction, Read, Scope, Txn, key::KeyRange};
 use types::{UnitId, limits::QUERY_PAGE_MAX, names::TableName};
 
 use crate::{
-    ValueRef,
+    Tables, ValueRef,
     errors::TableError,
     keys, permissions,
     query::{Filter, plan},
@@ -22,7 +22,7 @@ pub const TABLE_NAME: &str = "TableName";
 /// Rows that one page looks at, so that a filter that matches nothing ends too.
 const SCANNED_MAX: usize = 10_000;
 
-/// Which table.
+/// A table of an account, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableAddress {
     account: UnitId,
@@ -60,7 +60,7 @@ impl TableAddress {
 /// Create Table.
 #[derive(Clone, Debug)]
 pub struct CreateTable {
-    /// Which.
+    /// The account and the name of the new table.
     pub address: TableAddress,
 }
 
@@ -70,12 +70,36 @@ impl Operation for CreateTable {
     }
 }
 
-/// Creates a table.
-///
-/// # Errors
-/// It exists, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreateTable>) -> Result<(), TableError> {
-    request.confirm(txn).await?;
+impl Tables {
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// It is not allowed, the table exists, or the store failed.
+    pub async fn create_table(&self, asked: &Asked<CreateTable>) -> Result<(), TableError> {
+        let create = |txn| async move { create(&txn, &asked.authorize(&txn).await?).await };
+        self.store.transact(Scope::unit(asked.address.account), create).await
+    }
+
+    /// Deletes a table with everything in it. Its name is free at once; the entities are swept later.
+    ///
+    /// # Errors
+    /// It is not allowed, the table does not exist, or the store failed.
+    pub async fn delete_table(&self, asked: &Asked<DeleteTable>) -> Result<(), TableError> {
+        let delete = |txn| async move { delete(&txn, &asked.authorize(&txn).await?).await };
+        self.store.transact(Scope::unit(asked.address.account).reclaims(), delete).await
+    }
+
+    /// Queries tables: one page.
+    ///
+    /// # Errors
+    /// It is not allowed, or the store failed.
+    pub async fn query_tables(&self, asked: &Asked<QueryTables>) -> Result<TablePage, TableError> {
+        let rows = self.store.snapshot();
+        query(&rows, &asked.authorize(&rows).await?).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Allowed<'_, CreateTable>) -> Result<(), TableError> {
     let address = &request.address;
     let key = keys::table(address.account, &address.name);
     if txn.get(&key).await?.is_some() {
@@ -89,7 +113,7 @@ pub async fn create(txn: &Txn, request: &Authorized<CreateTable>) -> Result<(), 
 /// Delete Table.
 #[derive(Clone, Debug)]
 pub struct DeleteTable {
-    /// Which.
+    /// The table that goes, with its entities and policies.
     pub address: TableAddress,
 }
 
@@ -99,12 +123,7 @@ impl Operation for DeleteTable {
     }
 }
 
-/// Deletes a table with everything in it. Its name is free at once; the entities are swept later.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteTable>) -> Result<(), TableError> {
-    request.confirm(txn).await?;
+async fn delete(txn: &Txn, request: &Allowed<'_, DeleteTable>) -> Result<(), TableError> {
     let table = find(txn, &request.address).await?;
     txn.delete(keys::table(request.address.account, &request.address.name));
     acl::write(txn, request.address.holder(), &Acl::default())?;
@@ -140,11 +159,7 @@ pub struct TablePage {
     pub next: Option<String>,
 }
 
-/// Queries tables.
-///
-/// # Errors
-/// The store failed.
-pub async fn query(rows: &impl Read, request: &Authorized<QueryTables>) -> Result<TablePage, TableError> {
+async fn query(rows: &impl Read, request: &Allowed<'_, QueryTables>) -> Result<TablePage, TableError> {
     let top = request.top.min(QUERY_PAGE_MAX);
     if top == 0 {
         return Ok(TablePage { names: Vec::new(), next: None });
