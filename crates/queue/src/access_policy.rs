@@ -17,7 +17,7 @@ use crate::{
 /// Get Queue ACL.
 #[derive(Clone, Debug)]
 pub struct GetQueueAcl {
-    /// Which queue.
+    /// The queue whose policies are read.
     pub address: Address,
 }
 
@@ -30,7 +30,7 @@ impl Operation for GetQueueAcl {
 /// Set Queue ACL.
 #[derive(Clone, Debug)]
 pub struct SetQueueAcl {
-    /// Which queue.
+    /// The queue whose policies are replaced.
     pub address: Address,
     /// What replaces its list.
     pub acl: Acl,

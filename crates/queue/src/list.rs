@@ -14,7 +14,7 @@ use crate::{
 /// List Queues.
 #[derive(Clone, Debug)]
 pub struct ListQueues {
-    /// The account.
+    /// The account whose queues are listed.
     pub account: UnitId,
     /// Only names that begin with this.
     pub prefix: String,

@@ -23,9 +23,9 @@ use crate::{
 /// A queue of an account.
 #[derive(Clone, Debug)]
 pub struct Address {
-    /// The account.
+    /// The account's id: never given twice, unlike its name.
     pub account: UnitId,
-    /// The queue.
+    /// The name, unique in the account.
     pub queue: QueueName,
 }
 
@@ -43,7 +43,7 @@ impl Address {
 /// Create Queue.
 #[derive(Clone, Debug)]
 pub struct CreateQueue {
-    /// Which queue.
+    /// The account and the name of the new queue.
     pub address: Address,
     /// Its metadata.
     pub metadata: Metadata,
@@ -83,7 +83,7 @@ impl Queues {
         let rows = self.store.snapshot();
         let request = asked.authorize(&rows).await?;
         let queue = find(&rows, &request.address).await?;
-        let approximate_messages_count = tally::count(&rows, queue.line()).await?;
+        let approximate_messages_count = tally::count(&rows, queue.index()).await?;
         Ok(QueueProperties { metadata: queue.metadata, approximate_messages_count })
     }
 
@@ -144,7 +144,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 /// Get Queue Metadata.
 #[derive(Clone, Debug)]
 pub struct GetQueueMetadata {
-    /// Which queue.
+    /// The queue whose metadata and count are read.
     pub address: Address,
 }
 
@@ -166,7 +166,7 @@ pub struct QueueProperties {
 /// Set Queue Metadata.
 #[derive(Clone, Debug)]
 pub struct SetQueueMetadata {
-    /// Which queue.
+    /// The queue whose metadata is replaced.
     pub address: Address,
     /// What replaces its metadata.
     pub metadata: Metadata,
@@ -187,7 +187,7 @@ async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetQueueMetadata>) -> Res
 /// Clear Messages.
 #[derive(Clone, Debug)]
 pub struct ClearMessages {
-    /// Which queue.
+    /// The queue that is emptied and stays.
     pub address: Address,
 }
 
@@ -199,7 +199,7 @@ impl Operation for ClearMessages {
 
 async fn clear(txn: &Txn, request: &Allowed<'_, ClearMessages>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
-    txn.put(keys::sweep(queue.line()), records::encode_place(Place::FIRST));
+    txn.put(keys::sweep(queue.index()), records::encode_place(Place::FIRST));
     let generation = queue.generation.saturating_add(1);
     txn.put(request.address.key(), Queue { generation, ..queue }.encode()?);
     Ok(())
@@ -208,7 +208,7 @@ async fn clear(txn: &Txn, request: &Allowed<'_, ClearMessages>) -> Result<(), Qu
 /// Delete Queue.
 #[derive(Clone, Debug)]
 pub struct DeleteQueue {
-    /// Which queue.
+    /// The queue that goes, with its messages and policies.
     pub address: Address,
 }
 
@@ -221,7 +221,7 @@ impl Operation for DeleteQueue {
 async fn delete(txn: &Txn, request: &Allowed<'_, DeleteQueue>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
     txn.delete(request.address.key());
-    txn.put(keys::sweep(queue.line()), records::encode_place(Place::FIRST));
+    txn.put(keys::sweep(queue.index()), records::encode_place(Place::FIRST));
     acl::write(txn, request.address.holder(), &Acl::default())?;
     Ok(())
 }

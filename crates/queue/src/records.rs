@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use store::StoreError;
 use types::{Timestamp, UnitId};
 
-use crate::keys::{Line, Place};
+use crate::keys::{MessageIndex, Place};
 
 const QUEUE_FORMAT: u8 = 1;
 const MESSAGE_FORMAT: u8 = 1;
@@ -38,8 +38,8 @@ struct QueueRecord {
 }
 
 impl Queue {
-    pub(crate) const fn line(&self) -> Line {
-        Line { queue: self.unit, generation: self.generation }
+    pub(crate) const fn index(&self) -> MessageIndex {
+        MessageIndex { queue: self.unit, generation: self.generation }
     }
 
     pub(crate) fn encode(&self) -> Result<Bytes, StoreError> {

@@ -134,9 +134,9 @@ async fn delete(txn: &Txn, request: &Allowed<'_, DeleteTable>) -> Result<(), Tab
 /// Query Tables.
 #[derive(Clone, Debug)]
 pub struct QueryTables {
-    /// The account.
+    /// The account whose tables are queried.
     pub account: UnitId,
-    /// Which of them; names compare without case.
+    /// What holds for the tables that are answered; names compare without case.
     pub filter: Option<Filter>,
     /// At most so many.
     pub top: usize,

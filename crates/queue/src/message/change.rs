@@ -11,7 +11,7 @@ use crate::{
     Queues,
     errors::QueueError,
     heads::Arrival,
-    keys::{self, Line},
+    keys::{self, MessageIndex},
     permissions,
     pop_receipt::Receipt,
     queue::{self, Address},
@@ -22,9 +22,9 @@ use crate::{
 /// Update Message.
 #[derive(Clone, Debug)]
 pub struct UpdateMessage {
-    /// Which queue.
+    /// The queue that the message is in.
     pub address: Address,
-    /// Which message.
+    /// The message that the client names, which must be the one that its receipt leads to.
     pub id: MessageId,
     /// The receipt that was sent.
     pub sent: Receipt,
@@ -45,9 +45,9 @@ impl Operation for UpdateMessage {
 /// Delete Message.
 #[derive(Clone, Debug)]
 pub struct DeleteMessage {
-    /// Which queue.
+    /// The queue that the message is in.
     pub address: Address,
-    /// Which message.
+    /// The message that the client names, which must be the one that its receipt leads to.
     pub id: MessageId,
     /// The receipt that was sent.
     pub sent: Receipt,
@@ -98,36 +98,36 @@ impl Queues {
 }
 
 async fn update(txn: &Txn, request: &Allowed<'_, UpdateMessage>, arrival: &Arc<Arrival>) -> Result<Hold, QueueError> {
-    let line = queue::find(txn, &request.address).await?.line();
-    let (number, mut stored) = (request.sent.place.number, find(txn, line, request.id, request.sent).await?);
+    let index = queue::find(txn, &request.address).await?.index();
+    let (number, mut stored) = (request.sent.place.number, find(txn, index, request.id, request.sent).await?);
     let fresh = PopReceipt::new(request.receipt);
     stored.message = stored.message.update(request.sent.value, request.timeout, fresh, txn.now())?;
     if let Some(text) = &request.text {
         if stored.text.is_none() {
-            txn.delete(keys::text(line, number));
+            txn.delete(keys::text(index, number));
         }
-        stored.text = store_text(txn, line, number, text);
+        stored.text = store_text(txn, index, number, text);
     }
-    let hold = settle(txn, line, number, Some(request.sent.place), &stored)?;
+    let hold = settle(txn, index, number, Some(request.sent.place), &stored)?;
     let arrival = Arc::clone(arrival);
     txn.on_sequenced(move || arrival.landed());
     Ok(hold)
 }
 
 async fn delete(txn: &Txn, request: &Allowed<'_, DeleteMessage>, shard: &Arc<Shard>) -> Result<(), QueueError> {
-    let line = queue::find(txn, &request.address).await?.line();
-    let stored = find(txn, line, request.id, request.sent).await?;
+    let index = queue::find(txn, &request.address).await?.index();
+    let stored = find(txn, index, request.id, request.sent).await?;
     stored.message.delete(request.sent.value, txn.now())?;
-    remove(txn, line, request.sent.place, &stored);
-    tally::add(txn, line, shard.number, -1).await?;
+    remove(txn, index, request.sent.place, &stored);
+    tally::add(txn, index, shard.number, -1).await?;
     let shard = Arc::clone(shard);
     txn.on_sequenced(move || shard.give_back());
     Ok(())
 }
 
 /// The message that stands where the receipt says. Whether the receipt counts is asked of the message.
-async fn find(txn: &Txn, line: Line, id: MessageId, sent: Receipt) -> Result<Stored, QueueError> {
-    let Some(row) = txn.get(&keys::message(line, sent.place)).await? else { return Err(MessageNotFound.into()) };
+async fn find(txn: &Txn, index: MessageIndex, id: MessageId, sent: Receipt) -> Result<Stored, QueueError> {
+    let Some(row) = txn.get(&keys::message(index, sent.place)).await? else { return Err(MessageNotFound.into()) };
     let stored = Stored::decode(sent.place, &row)?;
     if stored.id == id.bits() { Ok(stored) } else { Err(MessageNotFound.into()) }
 }

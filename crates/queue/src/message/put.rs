@@ -20,7 +20,7 @@ use crate::{
 /// Put Message.
 #[derive(Clone, Debug)]
 pub struct PutMessage {
-    /// Which queue.
+    /// The queue that gets the message.
     pub address: Address,
     /// The id of the new message, drawn at random.
     pub id: MessageId,
@@ -67,15 +67,15 @@ async fn put(
     arrival: &Arc<Arrival>,
     shard: &Arc<Shard>,
 ) -> Result<(MessageProperties, Hold), QueueError> {
-    let line = queue::find(txn, &request.address).await?.line();
+    let index = queue::find(txn, &request.address).await?.index();
     let number = txn.fresh_id();
     let stored = Stored {
         id: request.id.bits(),
         message: Message::put(request.times, PopReceipt::new(request.receipt), txn.now()),
-        text: store_text(txn, line, number, &request.text),
+        text: store_text(txn, index, number, &request.text),
     };
-    let hold = settle(txn, line, number, None, &stored)?;
-    tally::add(txn, line, shard.number, 1).await?;
+    let hold = settle(txn, index, number, None, &stored)?;
+    tally::add(txn, index, shard.number, 1).await?;
     let (arrival, shard) = (Arc::clone(arrival), Arc::clone(shard));
     txn.on_sequenced(move || {
         arrival.landed();

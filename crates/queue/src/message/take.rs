@@ -13,7 +13,7 @@ use crate::{
     Queues,
     errors::QueueError,
     heads::{Head, Heads},
-    keys::{self, Line, Place},
+    keys::{self, MessageIndex, Place},
     permissions,
     queue::{self, Address},
     records::{self, Stored},
@@ -22,7 +22,7 @@ use crate::{
 /// Get Messages.
 #[derive(Clone, Debug)]
 pub struct GetMessages {
-    /// Which queue.
+    /// The queue whose first messages are wanted.
     pub address: Address,
     /// At most so many.
     pub number: u8,
@@ -41,7 +41,7 @@ impl Operation for GetMessages {
 /// Peek Messages.
 #[derive(Clone, Debug)]
 pub struct PeekMessages {
-    /// Which queue.
+    /// The queue whose first messages are wanted.
     pub address: Address,
     /// At most so many.
     pub number: u8,
@@ -76,13 +76,13 @@ impl Queues {
     pub async fn peek_messages(&self, asked: &Asked<PeekMessages>) -> Result<Vec<PeekedMessage>, QueueError> {
         let (rows, now) = (&self.store.snapshot(), self.store.now());
         let request = asked.authorize(rows).await?;
-        let line = queue::find(rows, &request.address).await?.line();
-        let mut visible = Visible::new(line, self.heads.of(rows, line).await?, now);
+        let index = queue::find(rows, &request.address).await?.index();
+        let mut visible = Visible::new(index, self.heads.of(rows, index).await?, now);
         let mut peeked = Vec::new();
         while peeked.len() < usize::from(request.number)
             && let Some((place, stored)) = visible.next(rows).await?
         {
-            let text = text(rows, line, place.number, &stored).await?;
+            let text = text(rows, index, place.number, &stored).await?;
             peeked.push(PeekedMessage { properties: properties(&stored), text });
         }
         Ok(peeked)
@@ -95,42 +95,42 @@ async fn get(
     heads: &Heads,
     floor: Place,
 ) -> Result<Vec<GotMessage>, QueueError> {
-    let line = queue::find(txn, &request.address).await?.line();
-    let (head, now) = (heads.of(txn, line).await?, txn.now());
-    let mut visible = Visible::new(line, head, now);
+    let index = queue::find(txn, &request.address).await?.index();
+    let (head, now) = (heads.of(txn, index).await?, txn.now());
+    let mut visible = Visible::new(index, head, now);
     let (mut got, mut receipt) = (Vec::new(), request.receipt);
     while got.len() < usize::from(request.number)
         && let Some((place, mut stored)) = visible.next(txn).await?
     {
-        // What is in the way of the rule (it cannot be: the line is in the order of visibility) stays where it is.
+        // What is in the way of the rule (it cannot be: the index is in the order of visibility) stays where it is.
         let Ok(message) = stored.message.get(request.timeout, PopReceipt::new(receipt), now) else { break };
         receipt = receipt.wrapping_add(1);
         stored.message = message;
-        let hold = settle(txn, line, place.number, Some(place), &stored)?;
+        let hold = settle(txn, index, place.number, Some(place), &stored)?;
         visible.take();
-        let text = text(txn, line, place.number, &stored).await?;
+        let text = text(txn, index, place.number, &stored).await?;
         got.push(GotMessage { properties: properties(&stored), hold, text });
     }
     let mut head = head.passed(visible.behind.min(floor));
     if let Some(from) = head.probe_from(floor, now) {
-        let first = txn.scan(keys::messages(line, from, floor), Direction::Ascending).next().await?;
+        let first = txn.scan(keys::messages(index, from, floor), Direction::Ascending).next().await?;
         let first = first.map(|row| keys::parse_message(&row.key)).transpose()?;
         head = head.probed(from, first.map(|(_, place)| place), floor, now);
     }
     if !got.is_empty()
         && let Some(saved) = head.save(now)
     {
-        txn.put(keys::mark(line), records::encode_place(saved.mark));
+        txn.put(keys::mark(index), records::encode_place(saved.mark));
         head = saved;
     }
     let heads = heads.clone();
-    txn.on_sequenced(move || heads.learn(line, head));
+    txn.on_sequenced(move || heads.learn(index, head));
     Ok(got)
 }
 
-/// The visible messages of a line, in order. Expired ones are passed by; their own job removes them.
+/// The visible messages of an index, in order. Expired ones are passed by; their own job removes them.
 struct Visible {
-    line: Line,
+    index: MessageIndex,
     now: Timestamp,
     stretches: std::array::IntoIter<(Place, Place), 2>,
     scan: Option<store::Scan>,
@@ -140,10 +140,10 @@ struct Visible {
 }
 
 impl Visible {
-    fn new(line: Line, head: Head, now: Timestamp) -> Self {
+    fn new(index: MessageIndex, head: Head, now: Timestamp) -> Self {
         let end = Place::at(Timestamp::from_ticks(now.ticks().saturating_add(1)));
         let behind = head.mark;
-        Self { line, now, stretches: head.stretches(end).into_iter(), scan: None, end, behind }
+        Self { index, now, stretches: head.stretches(end).into_iter(), scan: None, end, behind }
     }
 
     /// The message that came last was taken.
@@ -158,7 +158,7 @@ impl Visible {
                     self.behind = self.end;
                     return Ok(None);
                 };
-                self.scan = Some(rows.scan(keys::messages(self.line, from, to), Direction::Ascending));
+                self.scan = Some(rows.scan(keys::messages(self.index, from, to), Direction::Ascending));
                 continue;
             };
             let Some(row) = scan.next().await? else {

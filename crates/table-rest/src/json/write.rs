@@ -18,9 +18,9 @@ use crate::address::encode_key;
 pub(crate) struct Context<'a> {
     /// `http://host:port/account`
     pub(crate) base: &'a str,
-    /// The account.
+    /// The name of the account, which types and schemas are called after.
     pub(crate) account: &'a str,
-    /// The table.
+    /// The table in the letter case of the request.
     pub(crate) table: &'a TableName,
     /// How much is said.
     pub(crate) metadata: ODataMetadata,

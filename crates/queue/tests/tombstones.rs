@@ -29,8 +29,8 @@ use types::Timestamp;
 /// What the engine has seen.
 #[derive(Default)]
 struct Seen {
-    graves: Mutex<BTreeSet<Bytes>>,
-    /// Graves and rows that scans passed.
+    tombstones: Mutex<BTreeSet<Bytes>>,
+    /// Tombstones and rows that scans passed.
     walked: AtomicUsize,
     /// Runs before the next commit gets its place.
     interlude: Mutex<Option<BoxFuture<'static, ()>>>,
@@ -54,8 +54,9 @@ impl Cursor for WatchedCursor {
     fn next(&mut self) -> Answer<'_, Result<Option<Row>, StoreError>> {
         let Answer::Now(Some(Ok(row))) = self.inner.next() else { panic!("the memory engine answers at once") };
         let to = row.as_ref().map(|row| row.key.clone()).or_else(|| self.end.clone());
-        let graves = self.seen.graves.lock().unwrap();
-        let passed = graves.range(self.at.clone()..).take_while(|key| to.as_ref().is_none_or(|to| *key < to)).count();
+        let tombstones = self.seen.tombstones.lock().unwrap();
+        let passed =
+            tombstones.range(self.at.clone()..).take_while(|key| to.as_ref().is_none_or(|to| *key < to)).count();
         self.seen.walked.fetch_add(passed + usize::from(row.is_some()), Ordering::Relaxed);
         self.at = to.unwrap_or_default();
         Answer::now(Ok(row))
@@ -90,12 +91,12 @@ impl Contract for Watched {
             }
             let writes = commit.writes.clone();
             let sequence = self.inner.sequence(commit).await?;
-            let mut graves = self.seen.graves.lock().unwrap();
+            let mut tombstones = self.seen.tombstones.lock().unwrap();
             for (key, value) in writes {
                 if value.is_none() {
-                    graves.insert(key)
+                    tombstones.insert(key)
                 } else {
-                    graves.remove(&key)
+                    tombstones.remove(&key)
                 };
             }
             Ok(sequence)
@@ -158,7 +159,7 @@ fn steady_work_on_an_almost_empty_queue_walks_over_next_to_nothing() {
         let mut most = 0;
         for _ in 0..5000 {
             rig.put("jobs", "x").await;
-            // Graves of a second ago become due all the time.
+            // Tombstones of a second ago become due all the time.
             most = most.max(work(&rig, &seen, 1).await);
         }
         assert!(most <= 4, "a Get walked over {most}");
@@ -180,7 +181,7 @@ fn the_end_of_a_backlog_is_no_cliff() {
             most = most.max(work(&rig, &seen, 1).await);
         }
         assert_eq!(rig.count("jobs").await, 0);
-        // Six thousand graves lie behind the backlog. What one Get looks at is those of a tenth of a second.
+        // Six thousand tombstones lie behind the backlog. What one Get looks at is those of a tenth of a second.
         assert!(work(&rig, &seen, 1).await <= 200);
         rig.put("jobs", "last").await;
         most = most.max(work(&rig, &seen, 1).await);
@@ -221,7 +222,7 @@ fn a_restart_remembers_where_the_queue_begins() {
         rig.put("jobs", "last").await;
         let again = Rig { queues: queue::Queues::new(rig.store.clone()), ..rig };
         let walked = work(&again, &seen, 1).await;
-        assert!(walked < 2500, "two graves a message, of the last ten seconds of a minute: {walked}");
+        assert!(walked < 2500, "two tombstones a message, of the last ten seconds of a minute: {walked}");
         assert_eq!(again.count("jobs").await, 0);
         again.audit().await;
         again.delete_queue("jobs").await.unwrap();
