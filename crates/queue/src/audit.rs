@@ -13,7 +13,7 @@ use store::{Direction, Read, Row, StoreError};
 use crate::{
     keys::{self, MessageIndex},
     message, records,
-    records::{Queue, Stored},
+    records::StoredMessage,
 };
 
 /// What an audit found.
@@ -88,12 +88,12 @@ async fn look(rows: &impl Read, row: &Row, audit: &mut Audit, books: &mut Books)
     match row.key.get(1).copied().unwrap_or_default() {
         keys::QUEUE => {
             keys::parse_queue(&row.key)?;
-            books.live.insert(Queue::decode(&row.value)?.index());
+            books.live.insert(records::decode_queue(&row.value)?.index());
             Ok(())
         }
         keys::MESSAGE => {
             let (index, place) = keys::parse_message(&row.key)?;
-            let stored = Stored::decode(place, &row.value)?;
+            let stored = StoredMessage::decode(place, &row.value)?;
             audit.messages += 1;
             *books.open.entry(index).or_default() += 1;
             if stored.text.is_none() {

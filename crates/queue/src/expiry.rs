@@ -11,7 +11,7 @@ use crate::{
     errors::QueueError,
     keys::{self, MessageIndex},
     message, records,
-    records::Stored,
+    records::StoredMessage,
     tally,
 };
 
@@ -63,7 +63,7 @@ async fn remove(txn: &Txn, key: &[u8], now: Timestamp) -> Result<Option<MessageI
     let Some(found) = txn.get(&keys::message(index, place)).await? else {
         return Err(StoreError::corrupt("the expiry of a message leads nowhere"));
     };
-    let stored = Stored::decode(place, &found)?;
+    let stored = StoredMessage::decode(place, &found)?;
     if stored.message.expiry > now {
         return Err(StoreError::corrupt("the expiry of a message is not its own"));
     }

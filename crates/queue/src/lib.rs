@@ -27,5 +27,5 @@ mod tally;
 
 pub use access_policy::{GetQueueAcl, SetQueueAcl};
 pub use pop_receipt::{InvalidReceipt, Receipt};
-pub use records::Metadata;
+pub use queue::Metadata;
 pub use service::Queues;

@@ -4,12 +4,7 @@ use access::{Asked, Operation, need::Need};
 use store::{Direction, Read};
 use types::UnitId;
 
-use crate::{
-    Queues,
-    errors::QueueError,
-    keys, permissions,
-    records::{Metadata, Queue},
-};
+use crate::{Queues, errors::QueueError, keys, permissions, queue::Metadata, records};
 
 /// List Queues.
 #[derive(Clone, Debug)]
@@ -58,7 +53,7 @@ impl Queues {
             if items.len() == request.limit {
                 return Ok(Page { items, next: Some(name) });
             }
-            items.push((name, Queue::decode(&row.value)?.metadata));
+            items.push((name, records::decode_queue(&row.value)?.metadata));
         }
         Ok(Page { items, next: None })
     }

@@ -20,7 +20,7 @@ use types::Timestamp;
 use crate::{
     keys::{self, MessageIndex, Place},
     pop_receipt::Receipt,
-    records::{self, Stored},
+    records::{self, StoredMessage},
 };
 
 /// What everybody may know of a message.
@@ -65,7 +65,7 @@ pub struct PeekedMessage {
     pub text: String,
 }
 
-fn properties(stored: &Stored) -> MessageProperties {
+fn properties(stored: &StoredMessage) -> MessageProperties {
     MessageProperties {
         id: MessageId::new(stored.id),
         insertion: stored.message.insertion,
@@ -75,26 +75,20 @@ fn properties(stored: &Stored) -> MessageProperties {
 }
 
 /// Puts a message where its visibility says, away from where it stood before.
-fn settle(
-    txn: &Txn,
-    index: MessageIndex,
-    number: u64,
-    from: Option<Place>,
-    stored: &Stored,
-) -> Result<Hold, StoreError> {
+fn settle(txn: &Txn, index: MessageIndex, number: u64, from: Option<Place>, stored: &StoredMessage) -> Hold {
     let place = Place { next_visible: stored.message.next_visible, number };
     if let Some(from) = from {
         txn.delete(keys::message(index, from));
     }
-    txn.put(keys::message(index, place), stored.encode()?);
+    txn.put(keys::message(index, place), stored.encode());
     if expires(stored) {
         txn.put(keys::expiry(stored.message.expiry, index, number), records::encode_place(place));
     }
-    Ok(Hold { receipt: Receipt { place, value: stored.message.receipt }, next_visible: place.next_visible })
+    Hold { receipt: Receipt { place, value: stored.message.receipt }, next_visible: place.next_visible }
 }
 
 /// Takes a message away with everything that belongs to it.
-pub(crate) fn remove(txn: &Txn, index: MessageIndex, place: Place, stored: &Stored) {
+pub(crate) fn remove(txn: &Txn, index: MessageIndex, place: Place, stored: &StoredMessage) {
     txn.delete(keys::message(index, place));
     if stored.text.is_none() {
         txn.delete(keys::text(index, place.number));
@@ -105,7 +99,7 @@ pub(crate) fn remove(txn: &Txn, index: MessageIndex, place: Place, stored: &Stor
 }
 
 /// What never expires needs no row that says when.
-pub(crate) fn expires(stored: &Stored) -> bool {
+pub(crate) fn expires(stored: &StoredMessage) -> bool {
     stored.message.expiry < Timestamp::NEVER
 }
 
@@ -118,7 +112,12 @@ fn store_text(txn: &Txn, index: MessageIndex, number: u64, text: &str) -> Option
     None
 }
 
-async fn text(rows: &impl Read, index: MessageIndex, number: u64, stored: &Stored) -> Result<String, StoreError> {
+async fn text(
+    rows: &impl Read,
+    index: MessageIndex,
+    number: u64,
+    stored: &StoredMessage,
+) -> Result<String, StoreError> {
     if let Some(text) = &stored.text {
         return Ok(text.clone());
     }

@@ -14,11 +14,29 @@ use types::{UnitId, names::QueueName};
 use crate::{
     Queues,
     errors::QueueError,
-    keys::{self, Place},
-    permissions,
-    records::{self, Metadata, Queue},
-    tally,
+    keys::{self, MessageIndex, Place},
+    permissions, records, tally,
 };
+
+/// Names and values as the client sent them, in the order of names.
+pub type Metadata = Vec<(String, String)>;
+
+/// A queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// Its id, never given twice: a queue of the same name that is created later has another.
+    pub(crate) unit: UnitId,
+    /// Raised by Clear Messages.
+    pub(crate) generation: u64,
+    pub(crate) metadata: Metadata,
+}
+
+impl Queue {
+    /// The index that has its messages.
+    pub(crate) const fn index(&self) -> MessageIndex {
+        MessageIndex { queue: self.unit, generation: self.generation }
+    }
+}
 
 /// A queue of an account.
 #[derive(Clone, Debug)]
@@ -121,7 +139,7 @@ impl Queues {
 async fn create(txn: &Txn, request: &Allowed<'_, CreateQueue>) -> Result<Created, QueueError> {
     let key = request.address.key();
     if let Some(row) = txn.get(&key).await? {
-        let found = Queue::decode(&row)?;
+        let found = records::decode_queue(&row)?;
         return if is_same(&found.metadata, &request.metadata) {
             Ok(Created::Same)
         } else {
@@ -129,7 +147,7 @@ async fn create(txn: &Txn, request: &Allowed<'_, CreateQueue>) -> Result<Created
         };
     }
     let queue = Queue { unit: UnitId::new(txn.fresh_id()), generation: 1, metadata: request.metadata.clone() };
-    txn.put(key, queue.encode()?);
+    txn.put(key, records::encode_queue(&queue));
     Ok(Created::New)
 }
 
@@ -180,7 +198,8 @@ impl Operation for SetQueueMetadata {
 
 async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetQueueMetadata>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
-    txn.put(request.address.key(), Queue { metadata: request.metadata.clone(), ..queue }.encode()?);
+    let queue = Queue { metadata: request.metadata.clone(), ..queue };
+    txn.put(request.address.key(), records::encode_queue(&queue));
     Ok(())
 }
 
@@ -201,7 +220,7 @@ async fn clear(txn: &Txn, request: &Allowed<'_, ClearMessages>) -> Result<(), Qu
     let queue = find(txn, &request.address).await?;
     txn.put(keys::sweep(queue.index()), records::encode_place(Place::FIRST));
     let generation = queue.generation.saturating_add(1);
-    txn.put(request.address.key(), Queue { generation, ..queue }.encode()?);
+    txn.put(request.address.key(), records::encode_queue(&Queue { generation, ..queue }));
     Ok(())
 }
 
@@ -229,7 +248,7 @@ async fn delete(txn: &Txn, request: &Allowed<'_, DeleteQueue>) -> Result<(), Que
 /// The queue at this address.
 pub(crate) async fn find(rows: &impl Read, address: &Address) -> Result<Queue, QueueError> {
     match rows.get(&address.key()).await? {
-        Some(row) => Ok(Queue::decode(&row)?),
+        Some(row) => Ok(records::decode_queue(&row)?),
         None => Err(QueueError::QueueNotFound),
     }
 }

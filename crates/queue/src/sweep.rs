@@ -10,7 +10,7 @@ use crate::{
     errors::QueueError,
     keys::{self, MessageIndex},
     message, records,
-    records::Stored,
+    records::StoredMessage,
 };
 
 /// Messages removed in one transaction.
@@ -41,7 +41,7 @@ async fn remove_some(txn: &Txn, index: MessageIndex, progress: &Bytes) -> Result
     let rows = txn.scan(keys::messages_from(index, from), Direction::Ascending).take(BATCH).await?;
     for row in &rows {
         let (_, place) = keys::parse_message(&row.key)?;
-        message::remove(txn, index, place, &Stored::decode(place, &row.value)?);
+        message::remove(txn, index, place, &StoredMessage::decode(place, &row.value)?);
     }
     match rows.last() {
         Some(last) if rows.len() == BATCH => {

@@ -4,19 +4,88 @@
 //! partition do not meet at all.
 
 use access::{Allowed, Asked, Operation, need::Need};
+use bytes::Bytes;
 use concurrency::table_etag::{EntityETag, EntityEffect, EntityOperation, EntityRefusal, IfMatch};
-use store::{Read, Scope, Txn};
-use types::UnitId;
+use store::{Read, Row, Scope, StoreError, Txn};
+use types::{Timestamp, UnitId};
 
 use crate::{
-    Entity, EntityKey, Tables,
+    DateTime, EntityKey, Tables, ValueRef,
     errors::TableError,
     keys, permissions,
-    properties::Properties,
+    properties::{PARTITION_KEY, Properties, ROW_KEY, TIMESTAMP},
     query::{Filter, range::authorised},
-    records,
+    records::{EntityRecord, PropertyIter},
     table::{TableAddress, find},
 };
+
+/// An entity as it was read: its properties are taken from the row when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Entity {
+    key: EntityKey,
+    record: EntityRecord,
+}
+
+impl Entity {
+    pub(crate) fn decode(row: Row) -> Result<Self, StoreError> {
+        let (_, key) = keys::parse_entity(&row.key)?;
+        Self::new(key, row.value)
+    }
+
+    fn new(key: EntityKey, row: Bytes) -> Result<Self, StoreError> {
+        Ok(Self { key, record: EntityRecord::decode(row)? })
+    }
+
+    /// Its keys.
+    #[must_use]
+    pub const fn key(&self) -> &EntityKey {
+        &self.key
+    }
+
+    /// When it was last written.
+    #[must_use]
+    pub const fn timestamp(&self) -> Timestamp {
+        self.record.timestamp()
+    }
+
+    /// Its ETag.
+    #[must_use]
+    pub const fn etag(&self) -> EntityETag {
+        EntityETag::new(self.timestamp())
+    }
+
+    /// Bytes that its row takes.
+    pub(crate) const fn row_bytes(&self) -> usize {
+        self.record.bytes()
+    }
+
+    /// Its properties without the three of the system, in the order they were first written.
+    #[must_use]
+    pub fn properties(&self) -> PropertyIter<'_> {
+        self.record.properties()
+    }
+
+    /// The value of a property, of the system or of the user.
+    ///
+    /// # Errors
+    /// The row cannot be read.
+    pub fn get(&self, name: &str) -> Result<Option<ValueRef<'_>>, StoreError> {
+        match name {
+            PARTITION_KEY => Ok(Some(ValueRef::String(self.key.partition()))),
+            ROW_KEY => Ok(Some(ValueRef::String(self.key.row()))),
+            TIMESTAMP => Ok(Some(ValueRef::DateTime(DateTime::of(self.timestamp())))),
+            _ => {
+                for property in self.properties() {
+                    let (found, value) = property?;
+                    if found == name {
+                        return Ok(Some(value));
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+}
 
 /// A change of one entity.
 #[derive(Clone, Debug)]
@@ -103,7 +172,7 @@ pub(crate) async fn apply(
     };
     properties.check_size(&request.key)?;
     let etag = EntityETag::after(old_etag, txn.now());
-    let row = records::encode_entity(etag.timestamp(), properties);
+    let row = EntityRecord::encode(etag.timestamp(), properties);
     txn.put(row_key, row.clone());
     Ok(Some(Entity::new(request.key.clone(), row)?))
 }

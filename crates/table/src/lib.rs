@@ -28,8 +28,9 @@ pub mod table;
 pub mod value;
 
 pub use datetime::DateTime;
+pub use entity::Entity;
 pub use guid::Guid;
 pub use keys::EntityKey;
-pub use records::Entity;
+pub use records::PropertyIter;
 pub use service::Tables;
 pub use value::{EdmType, Value, ValueRef};

@@ -13,7 +13,7 @@ use crate::{
     errors::TableError,
     keys, permissions,
     query::{Filter, plan},
-    records::Table,
+    records,
 };
 
 /// The one property of a table.
@@ -21,6 +21,15 @@ pub const TABLE_NAME: &str = "TableName";
 
 /// Rows that one page looks at, so that a filter that matches nothing ends too.
 const SCANNED_MAX: usize = 10_000;
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Its id, never given twice: a table of the same name that is created later has another.
+    pub(crate) unit: UnitId,
+    /// The name in the case it was created with.
+    pub(crate) name: TableName,
+}
 
 /// A table of an account, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +115,7 @@ async fn create(txn: &Txn, request: &Allowed<'_, CreateTable>) -> Result<(), Tab
         return Err(TableError::TableAlreadyExists);
     }
     let table = Table { unit: UnitId::new(txn.fresh_id()), name: address.name.clone() };
-    txn.put(key, table.encode()?);
+    txn.put(key, records::encode_table(&table));
     Ok(())
 }
 
@@ -127,7 +136,7 @@ async fn delete(txn: &Txn, request: &Allowed<'_, DeleteTable>) -> Result<(), Tab
     let table = find(txn, &request.address).await?;
     txn.delete(keys::table(request.address.account, &request.address.name));
     acl::write(txn, request.address.holder(), &Acl::default())?;
-    txn.put(keys::sweep(table.unit), bytes::Bytes::new());
+    txn.put(keys::sweep(table.unit), records::encode_sweep(b""));
     Ok(())
 }
 
@@ -178,7 +187,7 @@ async fn query(rows: &impl Read, request: &Allowed<'_, QueryTables>) -> Result<T
             scanned += 1;
             let value = |name: &str| Ok((name == TABLE_NAME).then_some(ValueRef::String(&folded)));
             if filter.as_ref().map_or(Ok(true), |filter| filter.matches(&value))? {
-                names.push(Table::decode(&row.value)?.name);
+                names.push(records::decode_table(&row.value)?.name);
             }
         }
     }
@@ -188,7 +197,7 @@ async fn query(rows: &impl Read, request: &Allowed<'_, QueryTables>) -> Result<T
 /// The table at this address.
 pub(crate) async fn find(rows: &impl Read, address: &TableAddress) -> Result<Table, TableError> {
     match rows.get(&keys::table(address.account, &address.name)).await? {
-        Some(row) => Ok(Table::decode(&row)?),
+        Some(row) => Ok(records::decode_table(&row)?),
         None => Err(TableError::TableNotFound),
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     permissions,
     pop_receipt::Receipt,
     queue::{self, Address},
-    records::Stored,
+    records::StoredMessage,
     tally::{self, Shard},
 };
 
@@ -108,7 +108,7 @@ async fn update(txn: &Txn, request: &Allowed<'_, UpdateMessage>, arrival: &Arc<A
         }
         stored.text = store_text(txn, index, number, text);
     }
-    let hold = settle(txn, index, number, Some(request.sent.place), &stored)?;
+    let hold = settle(txn, index, number, Some(request.sent.place), &stored);
     let arrival = Arc::clone(arrival);
     txn.on_sequenced(move || arrival.landed());
     Ok(hold)
@@ -126,8 +126,8 @@ async fn delete(txn: &Txn, request: &Allowed<'_, DeleteMessage>, shard: &Arc<Sha
 }
 
 /// The message that stands where the receipt says. Whether the receipt counts is asked of the message.
-async fn find(txn: &Txn, index: MessageIndex, id: MessageId, sent: Receipt) -> Result<Stored, QueueError> {
+async fn find(txn: &Txn, index: MessageIndex, id: MessageId, sent: Receipt) -> Result<StoredMessage, QueueError> {
     let Some(row) = txn.get(&keys::message(index, sent.place)).await? else { return Err(MessageNotFound.into()) };
-    let stored = Stored::decode(sent.place, &row)?;
+    let stored = StoredMessage::decode(sent.place, &row)?;
     if stored.id == id.bits() { Ok(stored) } else { Err(MessageNotFound.into()) }
 }

@@ -13,7 +13,7 @@ use crate::{
     heads::Arrival,
     permissions,
     queue::{self, Address},
-    records::Stored,
+    records::StoredMessage,
     tally::{self, Shard},
 };
 
@@ -69,12 +69,12 @@ async fn put(
 ) -> Result<(MessageProperties, Hold), QueueError> {
     let index = queue::find(txn, &request.address).await?.index();
     let number = txn.fresh_id();
-    let stored = Stored {
+    let stored = StoredMessage {
         id: request.id.bits(),
         message: Message::put(request.times, PopReceipt::new(request.receipt), txn.now()),
         text: store_text(txn, index, number, &request.text),
     };
-    let hold = settle(txn, index, number, None, &stored)?;
+    let hold = settle(txn, index, number, None, &stored);
     tally::add(txn, index, shard.number, 1).await?;
     let (arrival, shard) = (Arc::clone(arrival), Arc::clone(shard));
     txn.on_sequenced(move || {

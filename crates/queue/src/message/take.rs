@@ -16,7 +16,7 @@ use crate::{
     keys::{self, MessageIndex, Place},
     permissions,
     queue::{self, Address},
-    records::{self, Stored},
+    records::{self, StoredMessage},
 };
 
 /// Get Messages.
@@ -106,7 +106,7 @@ async fn get(
         let Ok(message) = stored.message.get(request.timeout, PopReceipt::new(receipt), now) else { break };
         receipt = receipt.wrapping_add(1);
         stored.message = message;
-        let hold = settle(txn, index, place.number, Some(place), &stored)?;
+        let hold = settle(txn, index, place.number, Some(place), &stored);
         visible.take();
         let text = text(txn, index, place.number, &stored).await?;
         got.push(GotMessage { properties: properties(&stored), hold, text });
@@ -151,7 +151,7 @@ impl Visible {
         self.behind = self.behind.next();
     }
 
-    async fn next(&mut self, rows: &impl Read) -> Result<Option<(Place, Stored)>, QueueError> {
+    async fn next(&mut self, rows: &impl Read) -> Result<Option<(Place, StoredMessage)>, QueueError> {
         loop {
             let Some(scan) = &mut self.scan else {
                 let Some((from, to)) = self.stretches.next() else {
@@ -166,7 +166,7 @@ impl Visible {
                 continue;
             };
             let (_, place) = keys::parse_message(&row.key)?;
-            let stored = Stored::decode(place, &row.value)?;
+            let stored = StoredMessage::decode(place, &row.value)?;
             if stored.message.state(self.now) != MessageState::Expired {
                 self.behind = place;
                 return Ok(Some((place, stored)));
