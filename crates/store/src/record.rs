@@ -42,10 +42,10 @@
 //! # Ok::<_, StoreError>(())
 //! ```
 
+use crate::error::StoreError;
+
 mod fields;
 pub mod golden;
-
-use crate::error::StoreError;
 
 /// Appends fields to a record.
 #[derive(Clone, Debug)]
