@@ -40,6 +40,7 @@ use std::{
 };
 
 use access::Accounts;
+use account::Settings;
 use concurrency::lease::LeaseId;
 pub use copying::{Copies, Pace};
 pub use here::Here;
@@ -49,6 +50,7 @@ use store::Store;
 /// The service behind the blob port.
 pub struct BlobService {
     store: Store,
+    settings: Settings,
     accounts: Arc<Accounts>,
     /// Makes ids that nobody can guess out of ids that nobody has twice.
     hasher: RandomState,
@@ -59,7 +61,7 @@ impl BlobService {
     /// Serves these accounts from this store.
     #[must_use]
     pub fn new(store: Store, accounts: Arc<Accounts>, copies: Arc<Copies>) -> Self {
-        Self { store, accounts, hasher: RandomState::new(), copies }
+        Self { settings: Settings::new(store.clone()), store, accounts, hasher: RandomState::new(), copies }
     }
 
     /// A lease id for a request that proposes none: of this request alone, and not to be told from its id.
@@ -78,7 +80,7 @@ impl Service for BlobService {
     }
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
-        Box::pin(cors::around(&self.store, &self.accounts, access::need::Service::Blob, request, |request| {
+        Box::pin(cors::around(&self.settings, &self.accounts, access::need::Service::Blob, request, |request| {
             route::answer(self, request)
         }))
     }

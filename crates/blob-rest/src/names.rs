@@ -6,14 +6,15 @@ use blob::{
 };
 use rest::{Query, Request, ServiceError, dates};
 use types::{
-    ErrorCode, Timestamp, UnitId,
-    names::{BlobName, ContainerName, NameError},
+    Timestamp, UnitId,
+    names::{BlobName, ContainerName},
 };
 
 use crate::errors;
 
 pub(crate) fn container(request: &Request) -> Result<ContainerName, ServiceError> {
-    ContainerName::parse(request.target.container.as_deref().unwrap_or_default()).map_err(refused)
+    ContainerName::parse(request.target.container.as_deref().unwrap_or_default())
+        .map_err(|error| ServiceError::invalid_name(&error))
 }
 
 /// The blob itself, for operations that snapshots and versions do not take.
@@ -64,19 +65,7 @@ pub(crate) fn snapshot_time(parameter: &str, text: &str) -> Result<Timestamp, Se
 }
 
 fn address(account: UnitId, request: &Request) -> Result<Address, ServiceError> {
-    let blob = BlobName::parse(request.target.rest.as_deref().unwrap_or_default()).map_err(refused)?;
+    let blob = BlobName::parse(request.target.rest.as_deref().unwrap_or_default())
+        .map_err(|error| ServiceError::invalid_name(&error))?;
     Ok(Address { account, container: container(request)?, blob })
-}
-
-fn refused(error: NameError) -> ServiceError {
-    let reason = error.to_string();
-    let error = if error.rule.is_about_length() {
-        ServiceError::new(
-            ErrorCode::OutOfRangeInput,
-            "The specified resource name length is not within the permissible limits.",
-        )
-    } else {
-        ServiceError::new(ErrorCode::InvalidResourceName, "The specified resource name contains invalid characters.")
-    };
-    error.with_detail("Reason", reason)
 }

@@ -122,10 +122,10 @@ pub(crate) fn one(
         Format::Json(metadata) => {
             let context = Context { base: &scene.base, account: scene.account(), table, metadata, select };
             let mut writer = JsonWriter::with_capacity(1024);
-            writer.entity(context, entity)?;
+            writer.entity(context, entity).map_err(errors::of)?;
             Ok(writer.finish())
         }
-        Format::Atom => Ok(atom::entry(&scene.base, scene.account(), table, entity, select)?),
+        Format::Atom => atom::entry(&scene.base, scene.account(), table, entity, select).map_err(errors::of),
     }
 }
 

@@ -49,10 +49,10 @@ fn written(
         Format::Json(metadata) => {
             let context = Context { base: &scene.base, account: scene.account(), table: name, metadata, select };
             let mut writer = JsonWriter::with_capacity(256 + page.entities.len() * 1280);
-            writer.page(context, &page.entities)?;
+            writer.page(context, &page.entities).map_err(errors::of)?;
             Ok(writer.finish())
         }
-        Format::Atom => Ok(atom::feed(&scene.base, scene.account(), name, &page.entities, select)?),
+        Format::Atom => atom::feed(&scene.base, scene.account(), name, &page.entities, select).map_err(errors::of),
     }
 }
 
