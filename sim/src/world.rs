@@ -7,13 +7,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use account::Settings;
 use blob_rest::{BlobService, Copies, Here};
+use queue::Queues;
 use queue_rest::QueueService;
 use store::{Store, sweep};
 use store_embedded::{
     EmbeddedEngine, Options,
     disk::{Fault, FaultyDisk, SimulatedDisk},
 };
+use table::Tables;
 use table_rest::TableService;
 use tempfile::TempDir;
 use testkit::{
@@ -512,11 +515,13 @@ fn blobs(parts: Parts) -> Arc<dyn rest::Service> {
 }
 
 fn queues(parts: Parts) -> Arc<dyn rest::Service> {
-    Arc::new(QueueService::new(parts.store, parts.accounts, random_bits))
+    let settings = Settings::new(parts.store.clone());
+    Arc::new(QueueService::new(Queues::new(parts.store), settings, parts.accounts, random_bits))
 }
 
 fn tables(parts: Parts) -> Arc<dyn rest::Service> {
-    Arc::new(TableService::new(parts.store, parts.accounts))
+    let settings = Settings::new(parts.store.clone());
+    Arc::new(TableService::new(Tables::new(parts.store), settings, parts.accounts))
 }
 
 /// One world at a time in a process: what takes the MD5 of bodies side by side is shared by all of it.

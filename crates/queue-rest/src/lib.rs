@@ -16,27 +16,25 @@ use std::sync::Arc;
 
 use access::{Accounts, need::Service::Queue};
 use account::Settings;
-use queue::Messages;
+use queue::Queues;
 use rest::{BoxFuture, Outcome, Request, Service, ServiceError, cors};
-use store::Store;
 
 /// Draws 128 random bits; `None` when the system gives none.
 pub type Random = fn() -> Option<u128>;
 
 /// The service behind the queue port.
 pub struct QueueService {
-    store: Store,
+    queues: Queues,
     settings: Settings,
     accounts: Arc<Accounts>,
-    messages: Messages,
     random: Random,
 }
 
 impl QueueService {
-    /// Serves these accounts from this store. Ids and receipts of messages are drawn with `random`.
+    /// Serves the queues of these accounts. Ids and receipts of messages are drawn with `random`.
     #[must_use]
-    pub fn new(store: Store, accounts: Arc<Accounts>, random: Random) -> Self {
-        Self { messages: Messages::new(store.clone()), settings: Settings::new(store.clone()), store, accounts, random }
+    pub const fn new(queues: Queues, settings: Settings, accounts: Arc<Accounts>, random: Random) -> Self {
+        Self { queues, settings, accounts, random }
     }
 
     fn random(&self) -> Result<u128, ServiceError> {

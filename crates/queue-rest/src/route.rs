@@ -74,7 +74,7 @@ async fn run(service: &QueueService, mut request: Request, operation: Operation)
     let caller = caller::authenticate(&service.accounts, Service::Queue, &request)?;
     // Nothing of a queue is public, so nobody unknown is listened to any longer.
     caller.known()?;
-    match operation {
+    let answer = match operation {
         Operation::SetQueueServiceProperties => {
             service_properties::set(&service.settings, Service::Queue, &caller, &mut request).await
         }
@@ -98,7 +98,8 @@ async fn run(service: &QueueService, mut request: Request, operation: Operation)
         Operation::ClearMessages => messages::clear(service, &caller, &request).await,
         Operation::UpdateMessage => messages::update(service, &caller, request).await,
         Operation::DeleteMessage => messages::delete(service, &caller, &request).await,
-    }
+    };
+    answer.map_err(|error| caller.explain(error))
 }
 
 fn find(request: &Request) -> Result<Operation, ServiceError> {

@@ -5,11 +5,14 @@
 use std::sync::Arc;
 
 use access::{AccountKey, Accounts, bearer::Bearer};
+use account::Settings;
 use anyhow::{Result, anyhow};
 use blob_rest::{BlobService, Copies};
+use queue::Queues;
 use queue_rest::QueueService;
 use rest::Service;
 use store::Store;
+use table::Tables;
 use table_rest::TableService;
 
 use crate::{
@@ -56,11 +59,13 @@ fn blob(parts: &Parts<'_>) -> Arc<dyn Service> {
 }
 
 fn queue(parts: &Parts<'_>) -> Arc<dyn Service> {
-    Arc::new(QueueService::new(parts.store.clone(), Arc::clone(parts.accounts), randomness::bits))
+    let (queues, settings) = (Queues::new(parts.store.clone()), Settings::new(parts.store.clone()));
+    Arc::new(QueueService::new(queues, settings, Arc::clone(parts.accounts), randomness::bits))
 }
 
 fn table(parts: &Parts<'_>) -> Arc<dyn Service> {
-    Arc::new(TableService::new(parts.store.clone(), Arc::clone(parts.accounts)))
+    let (tables, settings) = (Tables::new(parts.store.clone()), Settings::new(parts.store.clone()));
+    Arc::new(TableService::new(tables, settings, Arc::clone(parts.accounts)))
 }
 
 /// The configured accounts and the stored ones, each with its unit in the store.

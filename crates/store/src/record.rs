@@ -44,6 +44,9 @@
 
 use crate::error::StoreError;
 
+mod fields;
+pub mod golden;
+
 /// Appends fields to a record.
 #[derive(Clone, Debug)]
 pub struct Writer(Vec<u8>);

@@ -26,22 +26,22 @@ use std::sync::Arc;
 use access::Accounts;
 use account::Settings;
 use rest::{BoxFuture, ErrorFormat, ODataMetadata, Outcome, Request, Service, cors};
-use store::Store;
+use table::Tables;
 
 pub use draft::{Draft, DraftError};
 
 /// The service behind the table port.
 pub struct TableService {
-    store: Store,
+    tables: Tables,
     settings: Settings,
     accounts: Arc<Accounts>,
 }
 
 impl TableService {
-    /// Serves these accounts from this store.
+    /// Serves the tables of these accounts.
     #[must_use]
-    pub fn new(store: Store, accounts: Arc<Accounts>) -> Self {
-        Self { settings: Settings::new(store.clone()), store, accounts }
+    pub const fn new(tables: Tables, settings: Settings, accounts: Arc<Accounts>) -> Self {
+        Self { tables, settings, accounts }
     }
 }
 

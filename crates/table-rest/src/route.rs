@@ -2,7 +2,7 @@
 
 use access::need::Service;
 use rest::{
-    ErrorFormat, ODataMetadata, Outcome, Request, Response, ServiceError, caller,
+    Caller, ErrorFormat, ODataMetadata, Outcome, Request, Response, ServiceError, caller,
     route::{Miss, Routes},
     service_properties,
 };
@@ -90,7 +90,7 @@ async fn behind(service: &TableService, request: &Request, table: &TableName, ve
     match caller::authenticate(&service.accounts, Service::Table, request) {
         Ok(caller) => {
             let behind = request.target.rest.as_deref().unwrap_or_default();
-            behind::refuse(service, &Scene::new(&caller, request), table, behind, verb).await
+            caller.explain(behind::refuse(service, &Scene::new(&caller, request), table, behind, verb).await)
         }
         Err(error) => error,
     }
@@ -116,18 +116,30 @@ async fn run(
     resource: Resource,
 ) -> Result<Response, ServiceError> {
     let caller = caller::authenticate(&service.accounts, Service::Table, request)?;
-    let scene = Scene::new(&caller, request);
+    let answer = run_for(service, &caller, request, operation, verb, resource).await;
+    answer.map_err(|error| caller.explain(error))
+}
+
+async fn run_for(
+    service: &TableService,
+    caller: &Caller,
+    request: &mut Request,
+    operation: Operation,
+    verb: Verb,
+    resource: Resource,
+) -> Result<Response, ServiceError> {
+    let scene = Scene::new(caller, request);
     match (operation, &resource) {
         (Operation::GetTableAcl, Resource::Entities(name)) => return acl::get(service, &scene, name).await,
         (Operation::SetTableAcl, Resource::Entities(name)) => return acl::set(service, &scene, name, request).await,
         (Operation::GetTableServiceProperties, _) => {
-            return service_properties::get(&service.settings, Service::Table, &caller).await;
+            return service_properties::get(&service.settings, Service::Table, caller).await;
         }
         (Operation::SetTableServiceProperties, _) => {
-            return service_properties::set(&service.settings, Service::Table, &caller, request).await;
+            return service_properties::set(&service.settings, Service::Table, caller, request).await;
         }
         (Operation::GetTableServiceStats, _) => {
-            return service_properties::stats(&service.settings, Service::Table, &caller, request).await;
+            return service_properties::stats(&service.settings, Service::Table, caller, request).await;
         }
         (Operation::GetMetadata, _) => return service_document::metadata(service, &scene).await,
         (Operation::Batch, _) => return batch::answer(service, &scene, request).await,

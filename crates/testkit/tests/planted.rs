@@ -5,10 +5,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use ::queue::Queues;
+use account::Settings;
 use blob_rest::{BlobService, Copies, Here};
 use queue_rest::QueueService;
 use store::{Store, clock::SystemTime};
 use store_memory::MemoryEngine;
+use table::Tables;
 use table_rest::TableService;
 use testkit::{
     Answer, Nowhere, Parts, RestService,
@@ -38,11 +41,13 @@ fn blobs(parts: Parts) -> Arc<dyn rest::Service> {
 fn queues(parts: Parts) -> Arc<dyn rest::Service> {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     let next = || Some(u128::from(NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
-    Arc::new(QueueService::new(parts.store, parts.accounts, next))
+    let (queues, settings) = (Queues::new(parts.store.clone()), Settings::new(parts.store));
+    Arc::new(QueueService::new(queues, settings, parts.accounts, next))
 }
 
 fn tables(parts: Parts) -> Arc<dyn rest::Service> {
-    Arc::new(TableService::new(parts.store, parts.accounts))
+    let (tables, settings) = (Tables::new(parts.store.clone()), Settings::new(parts.store));
+    Arc::new(TableService::new(tables, settings, parts.accounts))
 }
 
 fn store(engine: &MemoryEngine, flaw: Option<Flaw>) -> Store {

@@ -13,8 +13,6 @@ const CALLS: &[&str] = &[".transact(", ".snapshot("];
 /// Files and folders that still run transactions themselves, to be converted.
 const STILL: &[&str] = &[
     "crates/blob-rest/",
-    "crates/queue-rest/",
-    "crates/table-rest/",
     // `Caller::authorize`, which the crates above call.
     "crates/rest/src/caller.rs",
 ];

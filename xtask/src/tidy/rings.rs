@@ -90,8 +90,8 @@ pub(super) const ROWS: &[Row] = &[
     row("rest",           Ring::Protocols,  &["types", "md5", "store", "access", "account", "net"]),
     // A protocol speaks for one service.
     row("blob-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "blob", "rest"]),
-    row("queue-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "queue", "rest"]),
-    row("table-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "table", "rest"]),
+    row("queue-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "queue", "rest"]),
+    row("table-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "table", "rest"]),
     row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "file", "rest"]),
     row("file-smb",       Ring::Protocols,  &["types", "store", "concurrency", "access", "file", "net"]),
 

@@ -9,8 +9,9 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -29,11 +30,13 @@ use types::Timestamp;
 /// What the engine has seen.
 #[derive(Default)]
 struct Seen {
-    graves: Mutex<BTreeSet<Bytes>>,
-    /// Graves and rows that scans passed.
+    tombstones: Mutex<BTreeSet<Bytes>>,
+    /// Tombstones and rows that scans passed.
     walked: AtomicUsize,
     /// Runs before the next commit gets its place.
     interlude: Mutex<Option<BoxFuture<'static, ()>>>,
+    /// Nothing gets durable.
+    stuck: AtomicBool,
 }
 
 struct Watched {
@@ -54,8 +57,9 @@ impl Cursor for WatchedCursor {
     fn next(&mut self) -> Answer<'_, Result<Option<Row>, StoreError>> {
         let Answer::Now(Some(Ok(row))) = self.inner.next() else { panic!("the memory engine answers at once") };
         let to = row.as_ref().map(|row| row.key.clone()).or_else(|| self.end.clone());
-        let graves = self.seen.graves.lock().unwrap();
-        let passed = graves.range(self.at.clone()..).take_while(|key| to.as_ref().is_none_or(|to| *key < to)).count();
+        let tombstones = self.seen.tombstones.lock().unwrap();
+        let passed =
+            tombstones.range(self.at.clone()..).take_while(|key| to.as_ref().is_none_or(|to| *key < to)).count();
         self.seen.walked.fetch_add(passed + usize::from(row.is_some()), Ordering::Relaxed);
         self.at = to.unwrap_or_default();
         Answer::now(Ok(row))
@@ -90,12 +94,12 @@ impl Contract for Watched {
             }
             let writes = commit.writes.clone();
             let sequence = self.inner.sequence(commit).await?;
-            let mut graves = self.seen.graves.lock().unwrap();
+            let mut tombstones = self.seen.tombstones.lock().unwrap();
             for (key, value) in writes {
                 if value.is_none() {
-                    graves.insert(key)
+                    tombstones.insert(key)
                 } else {
-                    graves.remove(&key)
+                    tombstones.remove(&key)
                 };
             }
             Ok(sequence)
@@ -103,6 +107,9 @@ impl Contract for Watched {
     }
 
     fn durable(&self, sequence: Sequence) -> Answer<'_, Result<(), StoreError>> {
+        if self.seen.stuck.load(Ordering::Relaxed) {
+            return Answer::Later(Box::pin(std::future::pending()));
+        }
         self.inner.durable(sequence)
     }
 
@@ -158,7 +165,7 @@ fn steady_work_on_an_almost_empty_queue_walks_over_next_to_nothing() {
         let mut most = 0;
         for _ in 0..5000 {
             rig.put("jobs", "x").await;
-            // Graves of a second ago become due all the time.
+            // Tombstones of a second ago become due all the time.
             most = most.max(work(&rig, &seen, 1).await);
         }
         assert!(most <= 4, "a Get walked over {most}");
@@ -180,7 +187,7 @@ fn the_end_of_a_backlog_is_no_cliff() {
             most = most.max(work(&rig, &seen, 1).await);
         }
         assert_eq!(rig.count("jobs").await, 0);
-        // Six thousand graves lie behind the backlog. What one Get looks at is those of a tenth of a second.
+        // Six thousand tombstones lie behind the backlog. What one Get looks at is those of a tenth of a second.
         assert!(work(&rig, &seen, 1).await <= 200);
         rig.put("jobs", "last").await;
         most = most.max(work(&rig, &seen, 1).await);
@@ -219,14 +226,39 @@ fn a_restart_remembers_where_the_queue_begins() {
             rig.pass(1);
         }
         rig.put("jobs", "last").await;
-        let again = Rig { messages: queue::Messages::new(rig.store.clone()), ..rig };
+        let again = Rig { queues: queue::Queues::new(rig.store.clone()), ..rig };
         let walked = work(&again, &seen, 1).await;
-        assert!(walked < 2500, "two graves a message, of the last ten seconds of a minute: {walked}");
+        assert!(walked < 2500, "two tombstones a message, of the last ten seconds of a minute: {walked}");
         assert_eq!(again.count("jobs").await, 0);
         again.audit().await;
         again.delete_queue("jobs").await.unwrap();
         again.sweep().await;
         assert_eq!(again.audit().await, 0);
+    });
+}
+
+/// What a transaction may put stands in the way of marks until it has its place. One that is refused has none to come.
+#[test]
+fn a_refusal_that_waits_for_the_disk_is_in_nobodys_way() {
+    run(async {
+        let (rig, seen) = watched();
+        rig.create("jobs").await.unwrap();
+        let (id, hold) = rig.put_with("jobs", "later", 600, 1000).await.unwrap();
+        seen.stuck.store(true, Ordering::Relaxed);
+        let mut put = std::pin::pin!(rig.put_with("absent", "x", 0, 1000));
+        let mut update = std::pin::pin!(rig.update("absent", id, hold.receipt, 0, None));
+        let wait = std::future::poll_fn(|context| {
+            Poll::Ready(put.as_mut().poll(context).is_pending() && update.as_mut().poll(context).is_pending())
+        });
+        assert!(wait.await, "both wait for the disk");
+        seen.stuck.store(false, Ordering::Relaxed);
+        let mut most = 0;
+        for _ in 0..100 {
+            rig.put("jobs", "x").await;
+            rig.pass(1);
+            most = most.max(work(&rig, &seen, 1).await);
+        }
+        assert!(most <= 4, "a Get walked over {most}");
     });
 }
 
@@ -238,9 +270,9 @@ fn a_slow_writer_is_not_passed_by() {
             let (rig, seen) = watched();
             rig.create("jobs").await.unwrap();
             let (id, hold) = rig.put_with("jobs", "x", 100, 1000).await.unwrap();
-            let (messages, time) = (rig.messages.clone(), rig.time.clone());
+            let (queues, time) = (rig.queues.clone(), rig.time.clone());
             let other = Rig::on(rig.time.clone(), Engine::Memory(MemoryEngine::default()), rig.store.clone());
-            let other = Rig { messages, ..other };
+            let other = Rig { queues, ..other };
             *seen.interlude.lock().unwrap() = Some(Box::pin(async move {
                 for _ in 0..3 {
                     time.advance(Duration::from_secs(1));
