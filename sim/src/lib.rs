@@ -12,6 +12,8 @@ mod actor;
 mod clock;
 mod executor;
 mod flaw;
+mod index;
+mod life;
 mod trace;
 mod world;
 

@@ -2,25 +2,18 @@
 
 use std::{
     cell::{Cell, RefCell},
-    path::Path,
     rc::Rc,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use account::Settings;
-use blob_rest::{BlobService, Copies, Here};
-use queue::Queues;
-use queue_rest::QueueService;
 use store::{Store, sweep};
 use store_embedded::{
     EmbeddedEngine, Options,
     disk::{Fault, FaultyDisk, SimulatedDisk},
 };
-use table::Tables;
-use table_rest::TableService;
 use tempfile::TempDir;
 use testkit::{
-    Nowhere, Parts, RestService,
+    RestService,
     client::Request,
     flawed::{self, FlawedEngine},
     random::Random,
@@ -31,6 +24,8 @@ use crate::{
     clock::Clock,
     executor::Executor,
     flaw::{Flaw, LyingDisk},
+    index,
+    life::{self, Life},
     trace::Trace,
 };
 
@@ -112,27 +107,6 @@ pub struct World {
     _runtime: tokio::runtime::Runtime,
 }
 
-/// What ends with the process.
-struct Life {
-    engine: Arc<EmbeddedEngine>,
-    store: Store,
-    blobs: Arc<RestService>,
-    queues: Arc<RestService>,
-    tables: Arc<RestService>,
-    /// Background work is under way.
-    busy: Rc<Cell<bool>>,
-}
-
-impl Life {
-    fn service(&self, name: &str) -> &Arc<RestService> {
-        match name {
-            "blob" => &self.blobs,
-            "queue" => &self.queues,
-            _ => &self.tables,
-        }
-    }
-}
-
 impl World {
     /// The world of a seed, on files of the index in memory if there is such a place.
     ///
@@ -150,7 +124,7 @@ impl World {
             clock: Clock::default(),
             faulty: FaultyDisk::new(disk.clone()),
             disk,
-            index: index_directory()?,
+            index: index::directory()?,
             before: None,
             life: None,
             executor: Executor::default(),
@@ -190,7 +164,7 @@ impl World {
         let handle = self._runtime.handle().clone();
         let _context = handle.enter();
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        IDS.set(0);
+        life::forget_ids();
         rest::md5::forget_company();
         self.start()?;
         let made: Vec<(&'static str, Request)> =
@@ -304,7 +278,7 @@ impl World {
             Store::seeded(Arc::<EmbeddedEngine>::clone(&engine), self.seed)
         };
         let parts = Rc::<RefCell<Vec<Arc<RestService>>>>::default();
-        for build in [blobs, queues, tables] {
+        for build in [life::blobs, life::queues, life::tables] {
             let (store, parts) = (store.clone(), Rc::clone(&parts));
             let trouble = Rc::clone(&self.trouble);
             self.executor.spawn(async move {
@@ -424,7 +398,7 @@ impl World {
     fn checkpoint(&mut self) -> Result<(), String> {
         let Some(life) = &self.life else { return Ok(()) };
         if self.flaw == Some(Flaw::LogBeforeCheckpoint) {
-            self.before = Some(copy_index(self.index.path()).map_err(|error| error.to_string())?);
+            self.before = Some(index::copy(self.index.path()).map_err(|error| error.to_string())?);
         }
         let done = life.engine.checkpoint().is_ok();
         self.counts.checkpoints += 1;
@@ -474,6 +448,9 @@ impl World {
     }
 }
 
+/// One world at a time in a process: what takes the MD5 of bodies side by side is shared by all of it.
+static ALONE: Mutex<()> = Mutex::new(());
+
 async fn client(
     actor: Rc<RefCell<dyn Actor>>,
     service: Arc<RestService>,
@@ -507,58 +484,4 @@ async fn client(
 async fn call(service: &RestService, request: &Request) -> testkit::Answer {
     let headers: Vec<(&str, &str)> = request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     service.call(request.method, &request.target, &headers, &request.body).await
-}
-
-fn blobs(parts: Parts) -> Arc<dyn rest::Service> {
-    let copies = Copies::new(Arc::new(Nowhere), Here::default());
-    Arc::new(BlobService::new(parts.store, parts.accounts, Arc::new(copies)))
-}
-
-fn queues(parts: Parts) -> Arc<dyn rest::Service> {
-    let settings = Settings::new(parts.store.clone());
-    Arc::new(QueueService::new(Queues::new(parts.store), settings, parts.accounts, random_bits))
-}
-
-fn tables(parts: Parts) -> Arc<dyn rest::Service> {
-    let settings = Settings::new(parts.store.clone());
-    Arc::new(TableService::new(Tables::new(parts.store), settings, parts.accounts))
-}
-
-/// One world at a time in a process: what takes the MD5 of bodies side by side is shared by all of it.
-static ALONE: Mutex<()> = Mutex::new(());
-
-thread_local! {
-    /// A world lives in one thread, and a thread in one world at a time.
-    static IDS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Ids of messages and receipts: none of them is there twice in a world.
-fn random_bits() -> Option<u128> {
-    IDS.set(IDS.get() + 1);
-    Some(u128::from(IDS.get()))
-}
-
-fn index_directory() -> std::io::Result<TempDir> {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the files of the index are real")]
-fn copy_index(from: &Path) -> std::io::Result<TempDir> {
-    fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-        std::fs::create_dir_all(to)?;
-        for entry in std::fs::read_dir(from)? {
-            let entry = entry?;
-            let target = to.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                copy(&entry.path(), &target)?;
-            } else {
-                std::fs::copy(entry.path(), target)?;
-            }
-        }
-        Ok(())
-    }
-    let to = index_directory()?;
-    copy(from, to.path())?;
-    Ok(to)
 }

@@ -10,6 +10,7 @@ pub mod crash;
 pub mod fuzz;
 mod process;
 pub mod setup;
+pub mod sim;
 pub mod suite;
 pub mod tidy;
 

@@ -16,6 +16,7 @@ commands:
           or this build and another one in turns: --against PROGRAM [--quick]
   crash   run the crash tests N times over: crash N
   fuzz    let libFuzzer drive the readers of hostile bytes: [TARGET …] [--seconds 60]; needs nightly and cargo-fuzz
+  sim     run the services under simulated faults, a world a seed: [--seconds 60] [--seed 1] [--trace]
   tidy    check the rules of the tree: dependency arrows, file lengths, module headers, hosts and paths
   help    show this text
 ";
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => xtask::bench::run(&xtask::root(), rest),
         ["crash", rounds] => xtask::crash::run(&xtask::root(), rounds),
         ["fuzz", rest @ ..] => xtask::fuzz::run(&xtask::root(), rest),
+        ["sim", rest @ ..] => xtask::sim::run(&xtask::root(), rest),
         ["tidy"] => xtask::tidy::command(&xtask::root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");

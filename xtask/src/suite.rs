@@ -8,6 +8,7 @@ use crate::{
     counts::{self, Counts},
     process::{self, Read, cargo},
     setup::{self, Clients},
+    sim,
 };
 use anyhow::Result;
 use std::{path::Path, process::Command};
@@ -30,6 +31,7 @@ pub fn run(root: &Path) -> Result<Outcome> {
     )?);
     sum.add(dependencies(root)?);
     sum.add(tests(root)?);
+    sum.add(check(root, "simulation", &sim::command(&["--seconds", "60"]))?);
     sum.add(conformance(root)?);
     println!("\n{sum}");
     Ok(if sum.failed == 0 { Outcome::Good } else { Outcome::Failed })

@@ -29,7 +29,7 @@ const HISTORIES: u64 = 100;
 const CLIENTS: usize = 4;
 const CALLS: usize = 12;
 /// Power failures in one history: each leaves calls of which nobody knows whether they took effect.
-const CRASHES: u64 = 3;
+const CRASHES: u64 = 1;
 
 type Build = fn(Parts) -> Arc<dyn rest::Service>;
 

@@ -1,0 +1,24 @@
+//! `cargo xtask sim`: worlds of the simulator, one seed after the other, for a while.
+
+use crate::{
+    Outcome,
+    process::{self, cargo},
+};
+use anyhow::Result;
+use std::path::Path;
+
+/// Runs the simulator with these arguments: `--seconds N --seed S`.
+///
+/// # Errors
+/// A program could not be started.
+pub fn run(root: &Path, arguments: &[&str]) -> Result<Outcome> {
+    let good = process::succeeds(&mut cargo(root, &command(arguments)))?;
+    Ok(if good { Outcome::Good } else { Outcome::Failed })
+}
+
+/// What cargo is asked for.
+pub(crate) fn command<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let mut all = vec!["run", "--locked", "--quiet", "--profile", "ci", "--package", "lazuli-sim", "--"];
+    all.extend(arguments);
+    all
+}
