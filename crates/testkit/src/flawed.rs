@@ -34,6 +34,8 @@ pub enum Flaw {
     DoubleDelivery,
     /// The clock is sometimes ahead by half a minute: a lease that is held looks as if it had expired.
     LeaseHeldTwice,
+    /// The clock goes on from an earlier time, as one that was forgotten by a crash: what should have ended has not.
+    SetBack,
 }
 
 /// How often a bug shows: once in so many calls.
@@ -42,18 +44,20 @@ const RARELY: u64 = 20;
 const OLD: u64 = 4;
 /// How far the clock is ahead.
 const AHEAD: Duration = Duration::from_secs(30);
+/// How far it is behind, in ticks of 100 nanoseconds: a minute.
+const BACK_TICKS: u64 = 600_000_000;
 
 /// An engine with one flaw.
-pub struct FlawedEngine<E> {
-    inner: E,
+pub struct FlawedEngine {
+    inner: Arc<dyn Engine>,
     flaw: Flaw,
     calls: AtomicU64,
     old: Mutex<Option<Arc<dyn View>>>,
 }
 
-impl<E: Engine> FlawedEngine<E> {
+impl FlawedEngine {
     /// The engine, with the flaw.
-    pub const fn new(inner: E, flaw: Flaw) -> Self {
+    pub fn new(inner: Arc<dyn Engine>, flaw: Flaw) -> Self {
         Self { inner, flaw, calls: AtomicU64::new(0), old: Mutex::new(None) }
     }
 
@@ -93,7 +97,7 @@ impl View for Old {
     }
 }
 
-impl<E: Engine> Engine for FlawedEngine<E> {
+impl Engine for FlawedEngine {
     fn view(&self, horizon: Horizon) -> Box<dyn View> {
         let flaw = match horizon {
             Horizon::Durable => Flaw::StaleRead,
@@ -121,8 +125,12 @@ impl<E: Engine> Engine for FlawedEngine<E> {
     }
 
     fn now(&self) -> Timestamp {
-        let ahead = if self.shows(Flaw::LeaseHeldTwice) { AHEAD } else { Duration::ZERO };
-        self.inner.now().saturating_add(ahead)
+        let now = self.inner.now();
+        match self.flaw {
+            Flaw::SetBack => Timestamp::from_ticks(now.ticks().saturating_sub(BACK_TICKS)),
+            _ if self.shows(Flaw::LeaseHeldTwice) => now.saturating_add(AHEAD),
+            _ => now,
+        }
     }
 
     fn wall(&self) -> Timestamp {

@@ -52,7 +52,7 @@ fn tables(parts: Parts) -> Arc<dyn rest::Service> {
 
 fn store(engine: &MemoryEngine, flaw: Option<Flaw>) -> Store {
     match flaw {
-        Some(flaw) => Store::new(Arc::new(FlawedEngine::new(engine.clone(), flaw))),
+        Some(flaw) => Store::new(Arc::new(FlawedEngine::new(Arc::new(engine.clone()), flaw))),
         None => engine.store(),
     }
 }
