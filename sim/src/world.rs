@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use account::Settings;
 use blob_rest::{BlobService, Copies, Here};
 use queue_rest::QueueService;
 use store::{Store, sweep};
@@ -512,11 +513,13 @@ fn blobs(parts: Parts) -> Arc<dyn rest::Service> {
 }
 
 fn queues(parts: Parts) -> Arc<dyn rest::Service> {
-    Arc::new(QueueService::new(parts.store, parts.accounts, random_bits))
+    let (queues, settings) = (::queue::Queues::new(parts.store.clone()), Settings::new(parts.store));
+    Arc::new(QueueService::new(queues, settings, parts.accounts, random_bits))
 }
 
 fn tables(parts: Parts) -> Arc<dyn rest::Service> {
-    Arc::new(TableService::new(parts.store, parts.accounts))
+    let (tables, settings) = (::table::Tables::new(parts.store.clone()), Settings::new(parts.store));
+    Arc::new(TableService::new(tables, settings, parts.accounts))
 }
 
 /// One world at a time in a process: what takes the MD5 of bodies side by side is shared by all of it.
