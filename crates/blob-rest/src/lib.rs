@@ -40,6 +40,7 @@ use std::{
 };
 
 use access::Accounts;
+use blob::Blobs;
 use concurrency::lease::LeaseId;
 pub use copying::{Copies, Pace};
 pub use here::Here;
@@ -48,6 +49,8 @@ use store::Store;
 
 /// The service behind the blob port.
 pub struct BlobService {
+    blobs: Blobs,
+    /// For what all services answer alike: properties of the service, CORS, delegation keys.
     store: Store,
     accounts: Arc<Accounts>,
     /// Makes ids that nobody can guess out of ids that nobody has twice.
@@ -59,7 +62,7 @@ impl BlobService {
     /// Serves these accounts from this store.
     #[must_use]
     pub fn new(store: Store, accounts: Arc<Accounts>, copies: Arc<Copies>) -> Self {
-        Self { store, accounts, hasher: RandomState::new(), copies }
+        Self { blobs: Blobs::new(store.clone()), store, accounts, hasher: RandomState::new(), copies }
     }
 
     /// A lease id for a request that proposes none: of this request alone, and not to be told from its id.

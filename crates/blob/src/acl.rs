@@ -1,7 +1,7 @@
 //! Get and Set Container ACL: who may read without a credential, and the stored access policies.
 
 use access::{
-    Authorized, Operation,
+    Allowed, Asked, Operation,
     acl::{self, Acl},
     need::Need,
 };
@@ -13,6 +13,7 @@ use store::{Read, Txn};
 use types::{Timestamp, UnitId, names::ContainerName};
 
 use crate::{
+    Blobs,
     container::{ContainerPreconditions, ContainerProperties, find, holder},
     errors::{About, BlobError},
     keys, permissions,
@@ -35,13 +36,23 @@ impl Operation for GetContainerAcl {
     }
 }
 
-/// Reads the access control list of a container.
-///
-/// # Errors
-/// It does not exist, the lease id does not hold it, or the store failed.
-pub async fn get(
+impl Blobs {
+    /// Reads the access control list of a container.
+    ///
+    /// # Errors
+    /// It does not exist, the lease id does not hold it, or the store failed.
+    pub async fn get_container_acl(
+        &self,
+        asked: &Asked<GetContainerAcl>,
+    ) -> Result<(ContainerProperties, Acl), BlobError> {
+        let (rows, now) = self.view();
+        get(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn get(
     rows: &impl Read,
-    request: &Authorized<GetContainerAcl>,
+    request: &Allowed<'_, GetContainerAcl>,
     now: Timestamp,
 ) -> Result<(ContainerProperties, Acl), BlobError> {
     let container = find(rows, request.account, &request.name).await?;
@@ -70,13 +81,21 @@ impl Operation for SetContainerAcl<'_> {
     }
 }
 
-/// Replaces the access control list of a container. It is in force for every request that ends after this one, also for
-/// those that are under way.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn set(txn: &Txn, request: &Authorized<SetContainerAcl<'_>>) -> Result<ContainerProperties, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Replaces the access control list of a container. It is in force for every request that ends after this one, also for
+    /// those that are under way.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn set_container_acl(
+        &self,
+        asked: &Asked<SetContainerAcl<'_>>,
+    ) -> Result<ContainerProperties, BlobError> {
+        self.in_account(asked.account, |txn| async move { set(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set(txn: &Txn, request: &Allowed<'_, SetContainerAcl<'_>>) -> Result<ContainerProperties, BlobError> {
     let mut container = find(txn, request.account, &request.name).await?;
     let rule = WriteRule::DATES_ONLY;
     container.lease = request.preconditions.admit(rule, LeaseUse::Write, &container, txn.now())?;

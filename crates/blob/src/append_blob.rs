@@ -2,7 +2,7 @@
 //!
 //! An append writes the chunk, one row of the map and the blob's row, and reads nothing of what is there already.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::{append_condition::AppendConditions, conditions::WriteRule, lease::LeaseUse};
 use store::{
     PendingChunk, Read, Txn,
@@ -12,7 +12,9 @@ use store::{
 use types::{ContentId, ServiceVersion, Timestamp, limits};
 
 use crate::{
+    Blobs,
     block_blob::{Made, NewBlob, admit_new, store_new},
+    body::{Begun, Body, is_decided_early},
     errors::BlobError,
     object::{Address, find, find_at, find_to_replace},
     permissions,
@@ -39,12 +41,17 @@ impl Operation for CreateAppendBlob<'_> {
     }
 }
 
-/// Creates or replaces an append blob.
-///
-/// # Errors
-/// A lease or condition stands against it, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreateAppendBlob<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Creates or replaces an append blob.
+    ///
+    /// # Errors
+    /// A lease or condition stands against it, or the store failed.
+    pub async fn create_append_blob(&self, asked: &Asked<CreateAppendBlob<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { create(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Allowed<'_, CreateAppendBlob<'_>>) -> Result<Written, BlobError> {
     let (container, old) = find_to_replace(txn, &request.address).await?;
     let (preconditions, may_overwrite) = (&request.preconditions, request.may_overwrite());
     let lease = admit_new(preconditions, BlobKind::Append, LeaseUse::Write, old.as_ref(), may_overwrite, txn.now())?;
@@ -106,13 +113,40 @@ fn admit(
     Ok(blob)
 }
 
-/// Decides early, before a body is read. A sealed blob refuses.
-///
-/// # Errors
-/// As [`finish`].
-pub async fn begin(
+impl Blobs {
+    /// Begins Append Block: decides early, before a body is read or fetched; `length` is that of a body that was sent. What
+    /// it allows is decided again by [`Self::append_block`].
+    ///
+    /// # Errors
+    /// As [`Self::append_block`].
+    pub async fn begin_append_block(
+        &self,
+        asked: &Asked<AppendBlock<'_>>,
+        length: Option<u64>,
+    ) -> Result<Begun<'_>, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        if is_decided_early(length) {
+            begin(&rows, &allowed, length.unwrap_or_default(), now).await?;
+        }
+        Ok(self.begun())
+    }
+
+    /// Appends the bytes that have come.
+    ///
+    /// # Errors
+    /// The blob does not exist, is no append blob or is sealed, a lease or condition stands against it, there are too
+    /// many blocks, or the store failed.
+    pub async fn append_block(&self, asked: &Asked<AppendBlock<'_>>, body: &Body) -> Result<Appended, BlobError> {
+        let chunk = body.chunk();
+        let append = |txn: Txn| async move { finish(&txn, &asked.authorize(&txn).await?, chunk).await };
+        self.on_blob(&asked.address, append).await
+    }
+}
+
+async fn begin(
     rows: &impl Read,
-    request: &Authorized<AppendBlock<'_>>,
+    request: &Allowed<'_, AppendBlock<'_>>,
     length: u64,
     now: Timestamp,
 ) -> Result<(), BlobError> {
@@ -135,17 +169,7 @@ fn check_room(blob: &Blob, length: u64, version: ServiceVersion) -> Result<(), B
     Ok(())
 }
 
-/// Appends the bytes that were written to a chunk.
-///
-/// # Errors
-/// The blob does not exist, is no append blob or is sealed, a lease or condition stands against it, there are too many
-/// blocks, or the store failed.
-pub async fn finish(
-    txn: &Txn,
-    request: &Authorized<AppendBlock<'_>>,
-    body: &PendingChunk,
-) -> Result<Appended, BlobError> {
-    request.confirm(txn).await?;
+async fn finish(txn: &Txn, request: &Allowed<'_, AppendBlock<'_>>, body: &PendingChunk) -> Result<Appended, BlobError> {
     let chunk = body.reference();
     let (container, blob) = find(txn, &request.address).await?;
     let mut blob = admit(&request.preconditions, &request.append, blob, chunk.length, txn.now())?;
@@ -183,12 +207,17 @@ impl Operation for SealBlob<'_> {
     }
 }
 
-/// Seals an append blob: it takes no more blocks. It has another ETag then; to seal again changes nothing.
-///
-/// # Errors
-/// The blob does not exist or is no append blob, a lease or condition stands against it, or the store failed.
-pub async fn seal(txn: &Txn, request: &Authorized<SealBlob<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Seals an append blob: it takes no more blocks. It has another ETag then; to seal again changes nothing.
+    ///
+    /// # Errors
+    /// The blob does not exist or is no append blob, a lease or condition stands against it, or the store failed.
+    pub async fn seal_append_blob(&self, asked: &Asked<SealBlob<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { seal(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn seal(txn: &Txn, request: &Allowed<'_, SealBlob<'_>>) -> Result<Written, BlobError> {
     let (container, blob) = find(txn, &request.address).await?;
     let append = AppendConditions { position: request.append_position, max_size: None };
     let mut blob = admit(&request.preconditions, &append, blob, 0, txn.now())?;

@@ -5,20 +5,22 @@
 //!
 //! **Invariant.** Every change of an upload changes its row, so a Put Block List that read it notices.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::{
     lease::{Leasable, Lease, LeaseId, LeaseUse, check::refuse_while_copying},
     tag_condition::TagExpression,
 };
 use store::{
-    ChunkRef, Direction, PendingChunk, Read, Store, StoreError, Txn,
+    ChunkRef, Direction, PendingChunk, Read, Snapshot, Store, StoreError, Txn,
     content::{self, Holdings},
     manifest::Manifest,
 };
 use types::{ContentId, ETag, ServiceVersion, Timestamp, limits};
 
 use crate::{
+    Blobs,
+    body::{Begun, Body, is_decided_early},
     errors::{About, BlobError},
     keys,
     lifecycle::Place,
@@ -61,23 +63,51 @@ pub fn block_limit(version: ServiceVersion) -> u64 {
     }
 }
 
-/// Decides early, before a long body is read. What it allows is decided again when the body is there.
-///
-/// # Errors
-/// The container does not exist, the lease stands against it, the blob is of another kind, or the store failed.
-pub async fn begin(rows: &impl Read, request: &Authorized<PutBlock>, now: Timestamp) -> Result<(), BlobError> {
+impl Blobs {
+    /// Begins Put Block: decides early, before a body is read or fetched; `length` is that of a body that was sent. What
+    /// it allows is decided again by [`Self::put_block`].
+    ///
+    /// # Errors
+    /// The container does not exist, the lease stands against it, the blob is of another kind, or the store failed.
+    pub async fn begin_put_block(&self, asked: &Asked<PutBlock>, length: Option<u64>) -> Result<Begun<'_>, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        if is_decided_early(length) {
+            begin(&rows, &allowed, now).await?;
+        }
+        Ok(self.begun())
+    }
+
+    /// Stages a block, with the bytes that have come. The blob's ETag stays; a blob that does not exist begins to, as
+    /// one of uncommitted blocks.
+    ///
+    /// # Errors
+    /// As [`Self::begin_put_block`]; also when the id has another length than the ones before, or there are too many
+    /// blocks.
+    pub async fn put_block(&self, asked: &Asked<PutBlock>, body: &Body) -> Result<(), BlobError> {
+        let chunk = body.chunk();
+        let put = |txn: Txn| async move { finish(&txn, &asked.authorize(&txn).await?, chunk).await };
+        self.on_blob(&asked.address, put).await
+    }
+
+    /// Lists the blocks of a blob, from one state of it.
+    ///
+    /// # Errors
+    /// The blob does not exist, is of another kind or archived, a lease or condition stands against it, or the store
+    /// failed.
+    pub async fn get_block_list(&self, asked: &Asked<GetBlockList<'_>>) -> Result<BlockList, BlobError> {
+        let (rows, now) = self.view();
+        list(&self.store, &rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn begin(rows: &impl Read, request: &Allowed<'_, PutBlock>, now: Timestamp) -> Result<(), BlobError> {
     check_id(&request.block_id)?;
     let (_, blob) = find_at(rows, &request.address, now).await?;
     admit(request, blob.as_ref(), now).map(|_| ())
 }
 
-/// Stages the block, with the bytes that were written to a chunk. The blob's ETag stays; a blob that does not exist
-/// begins to, as one of uncommitted blocks.
-///
-/// # Errors
-/// As [`begin`]; also when the id has another length than the ones before, or there are too many blocks.
-pub async fn finish(txn: &Txn, request: &Authorized<PutBlock>, body: &PendingChunk) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+async fn finish(txn: &Txn, request: &Allowed<'_, PutBlock>, body: &PendingChunk) -> Result<(), BlobError> {
     check_id(&request.block_id)?;
     let chunk = body.reference();
     let limit = block_limit(request.version);
@@ -257,13 +287,14 @@ pub struct BlockList {
     pub uncommitted: Option<Vec<ListedBlock>>,
 }
 
-/// Lists the blocks of a blob, from one state of it.
-///
-/// # Errors
-/// The blob does not exist, is of another kind or archived, a lease or condition stands against it, or the store failed.
-pub async fn list(store: &Store, request: &Authorized<GetBlockList<'_>>) -> Result<BlockList, BlobError> {
-    let (snapshot, now) = (store.snapshot(), store.now());
-    let (_, _, blob) = find_part(&snapshot, &request.address, request.snapshot.as_ref(), now).await?;
+/// The snapshot is held until the list is read: until then nothing that it refers to can go.
+async fn list(
+    store: &Store,
+    rows: &Snapshot,
+    request: &Allowed<'_, GetBlockList<'_>>,
+    now: Timestamp,
+) -> Result<BlockList, BlobError> {
+    let (_, _, blob) = find_part(rows, &request.address, request.snapshot.as_ref(), now).await?;
     let blob = blob.ok_or(BlobError::BlobNotFound)?;
     let checked = blob.lease.check(Leasable::Blob, LeaseUse::Read, request.lease_id, now);
     checked.map_err(|refusal| BlobError::Lease(About::Blob, refusal))?;
@@ -285,7 +316,7 @@ pub async fn list(store: &Store, request: &Authorized<GetBlockList<'_>>) -> Resu
         (BlockListType::Committed, _) => None,
         (_, None) => Some(Vec::new()),
         (_, Some(upload)) => {
-            let mut found = uncommitted(&snapshot, upload).await?;
+            let mut found = uncommitted(rows, upload).await?;
             found.sort_unstable_by_key(|(_, record)| record.order);
             let listed = |(id, record): (Bytes, BlockRecord)| ListedBlock { id, length: record.chunk().length };
             Some(found.into_iter().map(listed).collect())

@@ -4,7 +4,7 @@
 //! access control list, and only there.
 
 use access::{
-    Authorized, Operation,
+    Allowed, Asked, Operation,
     acl::{self, Acl, Holder},
     need::{Need, PublicAccess, Service},
 };
@@ -17,6 +17,7 @@ use store::{Read, Txn};
 use types::{ETag, ServiceVersion, Timestamp, UnitId, names::ContainerName};
 
 use crate::{
+    Blobs,
     errors::{About, BlobError},
     keys,
     lease::LeaseAnswer,
@@ -78,12 +79,17 @@ impl Operation for CreateContainer {
     }
 }
 
-/// Creates a container.
-///
-/// # Errors
-/// It exists, as those of the service always do, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreateContainer>) -> Result<ContainerProperties, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Creates a container.
+    ///
+    /// # Errors
+    /// It exists, as those of the service always do, or the store failed.
+    pub async fn create_container(&self, asked: &Asked<CreateContainer>) -> Result<ContainerProperties, BlobError> {
+        self.in_account(asked.account, |txn| async move { create(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Allowed<'_, CreateContainer>) -> Result<ContainerProperties, BlobError> {
     if system::is_system(&request.name) {
         return Err(BlobError::ContainerAlreadyExists);
     }
@@ -128,13 +134,23 @@ impl Operation for GetContainerProperties {
     }
 }
 
-/// Reads the properties of a container.
-///
-/// # Errors
-/// It does not exist, the lease id does not hold it, or the store failed.
-pub async fn properties(
+impl Blobs {
+    /// Reads the properties of a container.
+    ///
+    /// # Errors
+    /// It does not exist, the lease id does not hold it, or the store failed.
+    pub async fn get_container_properties(
+        &self,
+        asked: &Asked<GetContainerProperties>,
+    ) -> Result<ContainerProperties, BlobError> {
+        let (rows, now) = self.view();
+        properties(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn properties(
     rows: &impl Read,
-    request: &Authorized<GetContainerProperties>,
+    request: &Allowed<'_, GetContainerProperties>,
     now: Timestamp,
 ) -> Result<ContainerProperties, BlobError> {
     let container = find(rows, request.account, &request.name).await?;
@@ -196,12 +212,18 @@ impl Operation for SetContainerMetadata<'_> {
     }
 }
 
-/// Replaces the metadata of a container.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn set_metadata(txn: &Txn, request: &Authorized<SetContainerMetadata<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Replaces the metadata of a container.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn set_container_metadata(&self, asked: &Asked<SetContainerMetadata<'_>>) -> Result<Written, BlobError> {
+        self.in_account(asked.account, |txn| async move { set_metadata(&txn, &asked.authorize(&txn).await?).await })
+            .await
+    }
+}
+
+async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetContainerMetadata<'_>>) -> Result<Written, BlobError> {
     let mut container = find(txn, request.account, &request.name).await?;
     let rule = WriteRule::MODIFIED_SINCE_ONLY;
     container.lease = request.preconditions.admit(rule, LeaseUse::Write, &container, txn.now())?;
@@ -242,12 +264,17 @@ impl Operation for LeaseContainer<'_> {
     }
 }
 
-/// Does a lease operation on a container. Its ETag stays.
-///
-/// # Errors
-/// The container does not exist, its lease or a condition stands against it, or the store failed.
-pub async fn lease(txn: &Txn, request: &Authorized<LeaseContainer<'_>>) -> Result<LeaseAnswer, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Does a lease operation on a container. Its ETag stays.
+    ///
+    /// # Errors
+    /// The container does not exist, its lease or a condition stands against it, or the store failed.
+    pub async fn lease_container(&self, asked: &Asked<LeaseContainer<'_>>) -> Result<LeaseAnswer, BlobError> {
+        self.in_account(asked.account, |txn| async move { lease(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn lease(txn: &Txn, request: &Allowed<'_, LeaseContainer<'_>>) -> Result<LeaseAnswer, BlobError> {
     let mut container = find(txn, request.account, &request.name).await?;
     let resource = Resource::Present { etag: container.etag, last_modified: container.last_modified };
     request
@@ -279,12 +306,21 @@ impl Operation for DeleteContainer<'_> {
     }
 }
 
-/// Deletes a container with everything in it. Its name is free at once; the blobs are swept later.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteContainer<'_>>) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Deletes a container with everything in it. Its name is free at once; the blobs are swept later.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn delete_container(&self, asked: &Asked<DeleteContainer<'_>>) -> Result<(), BlobError> {
+        self.in_account_reclaiming(
+            asked.account,
+            |txn| async move { delete(&txn, &asked.authorize(&txn).await?).await },
+        )
+        .await
+    }
+}
+
+async fn delete(txn: &Txn, request: &Allowed<'_, DeleteContainer<'_>>) -> Result<(), BlobError> {
     let container = find(txn, request.account, &request.name).await?;
     request.preconditions.admit(WriteRule::DATES_ONLY, LeaseUse::Delete, &container, txn.now())?;
     txn.delete(keys::container(request.account, &request.name));

@@ -4,14 +4,14 @@
 
 use std::{collections::HashMap, ops::Bound};
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::tag_condition::{Comparison, Operator, Subject, TagExpression};
 use store::{Direction, Read, key::KeyRange};
 use types::{Timestamp, UnitId, names::ContainerName};
 
 use crate::{
-    container,
+    Blobs, container,
     errors::BlobError,
     keys,
     list::{PAGE_BYTES, Page, bytes_of},
@@ -57,13 +57,20 @@ pub struct TaggedBlob {
     pub tags: Tags,
 }
 
-/// Finds blobs. The order is that of the tag's values, then of containers and names.
-///
-/// # Errors
-/// The container does not exist, or the store failed.
-pub async fn blobs(
+impl Blobs {
+    /// Finds blobs. The order is that of the tag's values, then of containers and names.
+    ///
+    /// # Errors
+    /// The container does not exist, or the store failed.
+    pub async fn find_blobs_by_tags(&self, asked: &Asked<FindBlobs<'_>>) -> Result<Page<TaggedBlob, Bytes>, BlobError> {
+        let (rows, now) = self.view();
+        blobs(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn blobs(
     rows: &impl Read,
-    request: &Authorized<FindBlobs<'_>>,
+    request: &Allowed<'_, FindBlobs<'_>>,
     now: Timestamp,
 ) -> Result<Page<TaggedBlob, Bytes>, BlobError> {
     let scope = match &request.container {

@@ -1,6 +1,6 @@
 //! Lease Blob: every action, in every state, by the rules of `concurrency`.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::{
     conditions::{Conditions, WriteRule},
     lease::{Leasable, LeaseOperation, LeaseOutcome, check::refuse_while_copying},
@@ -9,6 +9,7 @@ use concurrency::{
 use store::Txn;
 
 use crate::{
+    Blobs,
     errors::{About, BlobError},
     object::{Address, find},
     permissions,
@@ -48,12 +49,17 @@ pub struct LeaseAnswer {
     pub outcome: LeaseOutcome,
 }
 
-/// Does a lease operation on a blob, which may be one of uncommitted blocks. Its ETag stays.
-///
-/// # Errors
-/// The blob does not exist, its lease or a condition stands against it, or the store failed.
-pub async fn lease(txn: &Txn, request: &Authorized<LeaseBlob<'_>>) -> Result<LeaseAnswer, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Does a lease operation on a blob, which may be one of uncommitted blocks. Its ETag stays.
+    ///
+    /// # Errors
+    /// The blob does not exist, its lease or a condition stands against it, or the store failed.
+    pub async fn lease_blob(&self, asked: &Asked<LeaseBlob<'_>>) -> Result<LeaseAnswer, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { lease(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn lease(txn: &Txn, request: &Allowed<'_, LeaseBlob<'_>>) -> Result<LeaseAnswer, BlobError> {
     let (container, blob) = find(txn, &request.address).await?;
     let mut blob = blob.ok_or(BlobError::BlobNotFound)?;
     if blob.extra().uncommitted {

@@ -3,11 +3,12 @@
 //! A page looks at a bounded number of rows, and holds a bounded number of bytes. When most rows are not to be shown, or
 //! blobs have much metadata, it ends early, with fewer items and a place to go on from.
 
-use access::{Authorized, Operation, acl, need::Need};
+use access::{Allowed, Asked, Operation, acl, need::Need};
 use store::{Direction, Read, key::KeyRange};
 use types::{Timestamp, UnitId, names::ContainerName};
 
 use crate::{
+    Blobs,
     container::{self, ContainerProperties},
     errors::BlobError,
     keys,
@@ -84,13 +85,27 @@ pub(crate) fn bytes_of(pairs: &[(String, String)]) -> usize {
     pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
 }
 
-/// Lists containers.
-///
-/// # Errors
-/// The store failed.
-pub async fn containers(
+impl Blobs {
+    /// Lists containers.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_containers(
+        &self,
+        asked: &Asked<ListContainers>,
+    ) -> Result<Page<(String, ContainerProperties)>, BlobError> {
+        if asked.system {
+            self.admit(asked).await?;
+            self.ensure_system_containers(asked.account).await?;
+        }
+        let (rows, now) = self.view();
+        containers(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn containers(
     rows: &impl Read,
-    request: &Authorized<ListContainers>,
+    request: &Allowed<'_, ListContainers>,
     now: Timestamp,
 ) -> Result<Page<(String, ContainerProperties)>, BlobError> {
     let mut range = keys::containers(request.account, &request.prefix);
@@ -202,13 +217,20 @@ pub enum Listed {
     Prefix(String),
 }
 
-/// Lists blobs.
-///
-/// # Errors
-/// The container does not exist, or the store failed.
-pub async fn blobs(
+impl Blobs {
+    /// Lists blobs.
+    ///
+    /// # Errors
+    /// The container does not exist, or the store failed.
+    pub async fn list_blobs(&self, asked: &Asked<ListBlobs>) -> Result<Page<Listed, Marker>, BlobError> {
+        let (rows, now) = self.view();
+        blobs(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn blobs(
     rows: &impl Read,
-    request: &Authorized<ListBlobs>,
+    request: &Allowed<'_, ListBlobs>,
     now: Timestamp,
 ) -> Result<Page<Listed, Marker>, BlobError> {
     let container = container::find(rows, request.account, &request.container).await?.unit;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::{
-    Authorized, Operation,
+    Allowed, Asked, Operation,
     need::{Need, Part, Place as NeedPlace, Rule, Service},
 };
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use store::{
 use types::{ContentId, Timestamp, UnitId, names::BlobName, names::ContainerName};
 
 use crate::{
-    container,
+    Blobs, container,
     errors::BlobError,
     keys,
     lifecycle::{self, Place},
@@ -63,8 +63,7 @@ impl Address {
     }
 
     /// What writers of this blob queue on: the name, since the row cannot be known before the container is read.
-    #[must_use]
-    pub fn latch(&self) -> Vec<u8> {
+    pub(crate) fn latch(&self) -> Vec<u8> {
         [
             self.account.number().to_be_bytes().as_slice(),
             self.container.as_str().as_bytes(),
@@ -94,9 +93,9 @@ impl Operation for ReadBlob<'_> {
 
 /// A blob as a reader finds it: what it is, and where its bytes are.
 #[derive(Clone, Debug)]
-pub struct FoundBlob {
+pub(crate) struct FoundBlob {
     /// What it says about itself.
-    pub properties: BlobProperties,
+    pub(crate) properties: BlobProperties,
     pub(crate) content: ContentId,
     pub(crate) holdings: Holdings,
     pub(crate) epoch: u64,
@@ -107,26 +106,24 @@ pub struct FoundBlob {
     pub(crate) kept: Option<Arc<PinGuard>>,
 }
 
-/// Reads a blob's row, for Get Blob Properties and Get Blob Metadata; an archived blob has them too.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn read(
-    rows: &impl Read,
-    request: &Authorized<ReadBlob<'_>>,
-    now: Timestamp,
-) -> Result<FoundBlob, BlobError> {
-    let (found, _) = admitted(rows, &request.address, request.snapshot.as_ref(), &request.preconditions, now).await?;
-    Ok(found)
+impl Blobs {
+    /// Reads what a blob says about itself, for Get Blob Properties and Get Blob Metadata; an archived blob has them too.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn get_blob_properties(&self, asked: &Asked<ReadBlob<'_>>) -> Result<BlobProperties, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        let ReadBlob { address, snapshot, preconditions } = &*allowed;
+        let (found, _) = admitted(&rows, address, snapshot.as_ref(), preconditions, now).await?;
+        Ok(found.properties)
+    }
 }
 
 /// Reads a blob's row, for Get Blob: an archived blob refuses.
-///
-/// # Errors
-/// As [`read`], and the blob is archived.
-pub async fn read_content(
+pub(crate) async fn read_content(
     rows: &impl Read,
-    request: &Authorized<ReadBlob<'_>>,
+    request: &ReadBlob<'_>,
     now: Timestamp,
 ) -> Result<FoundBlob, BlobError> {
     let (found, archived) =
@@ -190,12 +187,18 @@ impl Operation for DeleteBlob<'_> {
     }
 }
 
-/// Deletes a blob, its snapshots, or one of them.
-///
-/// # Errors
-/// It does not exist, it has snapshots, a lease or condition stands against it, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteBlob<'_>>) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Deletes a blob, its snapshots, or one of them.
+    ///
+    /// # Errors
+    /// It does not exist, it has snapshots, a lease or condition stands against it, or the store failed.
+    pub async fn delete_blob(&self, asked: &Asked<DeleteBlob<'_>>) -> Result<(), BlobError> {
+        self.on_blob_reclaiming(&asked.address, |txn| async move { delete(&txn, &asked.authorize(&txn).await?).await })
+            .await
+    }
+}
+
+async fn delete(txn: &Txn, request: &Allowed<'_, DeleteBlob<'_>>) -> Result<(), BlobError> {
     let now = txn.now();
     let (container, base) = find(txn, &request.address).await?;
     let place = request.address.place(container);

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::{
     conditions::WriteRule,
     lease::LeaseUse,
     sequence_number::{SequenceNumber, SequenceNumberAction},
 };
-use store::{Scope, Store, Txn};
+use store::Txn;
 use types::{Timestamp, UnitId};
 
 use crate::{
+    Blobs,
     errors::BlobError,
     keys,
     object::{Address, find},
@@ -65,28 +66,22 @@ async fn admitted(
     Ok((container, Blob { lease, ..blob }))
 }
 
-/// Sets properties; the length and the sequence number are those of page blobs.
-///
-/// # Errors
-/// The blob does not exist or is of another kind, a lease or condition stands against it, or the store failed.
-pub async fn set_properties(
-    store: &Store,
-    request: &Authorized<SetProperties<'_>>,
-) -> Result<PropertiesSet, BlobError> {
-    let latch = request.address.latch();
-    let scope = || Scope::unit(request.address.account).object(&latch);
-    loop {
-        let step = store.transact(scope(), |txn| async move { set_properties_in(&txn, request).await }).await?;
-        match step {
-            Step::Done(done) => return Ok(done),
-            // What a shorter length once cut off must be gone before the blob grows over it.
-            Step::TrimFirst(container) => {
-                store
-                    .transact(
-                        scope(),
-                        |txn| async move { page_blob::trim(&txn, request.address.place(container)).await },
-                    )
-                    .await?;
+impl Blobs {
+    /// Sets properties; the length and the sequence number are those of page blobs.
+    ///
+    /// # Errors
+    /// The blob does not exist or is of another kind, a lease or condition stands against it, or the store failed.
+    pub async fn set_blob_properties(&self, asked: &Asked<SetProperties<'_>>) -> Result<PropertiesSet, BlobError> {
+        let address = &asked.address;
+        loop {
+            let set = |txn: Txn| async move { set_properties(&txn, &asked.authorize(&txn).await?).await };
+            match self.on_blob(address, set).await? {
+                Step::Done(done) => return Ok(done),
+                // What a shorter length once cut off must be gone before the blob grows over it.
+                Step::TrimFirst(container) => {
+                    let trim = |txn: Txn| async move { page_blob::trim(&txn, address.place(container)).await };
+                    self.on_blob(address, trim).await?;
+                }
             }
         }
     }
@@ -97,8 +92,7 @@ enum Step {
     TrimFirst(UnitId),
 }
 
-async fn set_properties_in(txn: &Txn, request: &Authorized<SetProperties<'_>>) -> Result<Step, BlobError> {
-    request.confirm(txn).await?;
+async fn set_properties(txn: &Txn, request: &Allowed<'_, SetProperties<'_>>) -> Result<Step, BlobError> {
     let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
     let place = request.address.place(container);
     if blob.kind != BlobKind::Page && (request.length.is_some() || request.sequence_number.is_some()) {
@@ -152,12 +146,17 @@ impl Operation for SetMetadata<'_> {
     }
 }
 
-/// Replaces the metadata of a blob.
-///
-/// # Errors
-/// The blob does not exist, a lease or condition stands against it, or the store failed.
-pub async fn set_metadata(txn: &Txn, request: &Authorized<SetMetadata<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Replaces the metadata of a blob.
+    ///
+    /// # Errors
+    /// The blob does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn set_blob_metadata(&self, asked: &Asked<SetMetadata<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { set_metadata(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetMetadata<'_>>) -> Result<Written, BlobError> {
     let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
     blob.metadata.clone_from(&request.metadata);
     blob.touch(txn.now(), txn.fresh_id());
@@ -208,12 +207,17 @@ impl Operation for SetExpiry<'_> {
     }
 }
 
-/// Sets when a blob is gone. From that instant on nobody finds it or its snapshots; their space is given back later.
-///
-/// # Errors
-/// The blob does not exist, the time is not in the future, a lease stands against it, or the store failed.
-pub async fn set_expiry(txn: &Txn, request: &Authorized<SetExpiry<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Sets when a blob is gone. From that instant on nobody finds it or its snapshots; their space is given back later.
+    ///
+    /// # Errors
+    /// The blob does not exist, the time is not in the future, a lease stands against it, or the store failed.
+    pub async fn set_blob_expiry(&self, asked: &Asked<SetExpiry<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { set_expiry(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set_expiry(txn: &Txn, request: &Allowed<'_, SetExpiry<'_>>) -> Result<Written, BlobError> {
     let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
     let (place, now) = (request.address.place(container), txn.now());
     let expiry = request.expiry.resolve(blob.created, now)?;

@@ -6,7 +6,7 @@
 //! **Invariants.** A snapshot belongs to the blob of its name that was there when it was taken: it is gone with it at
 //! once, also while its row is still there. Times of snapshots of one blob are unique and ascending.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::{
     conditions::WriteRule,
     lease::{Lease, LeaseUse},
@@ -15,6 +15,7 @@ use store::{Direction, Read, Txn, content::Holdings};
 use types::{ETag, Timestamp};
 
 use crate::{
+    Blobs,
     errors::BlobError,
     keys,
     lifecycle::Place,
@@ -55,12 +56,17 @@ pub struct SnapshotTaken {
     pub written: Written,
 }
 
-/// Takes a snapshot. The blob's ETag stays.
-///
-/// # Errors
-/// The blob does not exist or is archived, a lease or condition stands against it, or the store failed.
-pub async fn take(txn: &Txn, request: &Authorized<SnapshotBlob<'_>>) -> Result<SnapshotTaken, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Takes a snapshot. The blob's ETag stays.
+    ///
+    /// # Errors
+    /// The blob does not exist or is archived, a lease or condition stands against it, or the store failed.
+    pub async fn snapshot_blob(&self, asked: &Asked<SnapshotBlob<'_>>) -> Result<SnapshotTaken, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { take(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn take(txn: &Txn, request: &Allowed<'_, SnapshotBlob<'_>>) -> Result<SnapshotTaken, BlobError> {
     let now = txn.now();
     let (container, blob) = find(txn, &request.address).await?;
     let place = request.address.place(container);

@@ -2,13 +2,14 @@
 //!
 //! **Invariant.** The index has a row for each tag of each base blob that exists, written with the blob's own row.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::{conditions::WriteRule, lease::LeaseUse};
 use store::{Read, Txn};
 use types::{Timestamp, limits};
 
 use crate::{
+    Blobs,
     errors::BlobError,
     keys,
     lifecycle::Place,
@@ -109,11 +110,18 @@ impl Operation for GetTags<'_> {
     }
 }
 
-/// Reads the tags of a blob.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn get(rows: &impl Read, request: &Authorized<GetTags<'_>>, now: Timestamp) -> Result<Tags, BlobError> {
+impl Blobs {
+    /// Reads the tags of a blob.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn get_blob_tags(&self, asked: &Asked<GetTags<'_>>) -> Result<Tags, BlobError> {
+        let (rows, now) = self.view();
+        get(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn get(rows: &impl Read, request: &Allowed<'_, GetTags<'_>>, now: Timestamp) -> Result<Tags, BlobError> {
     let (_, _, blob) = find_part(rows, &request.address, request.snapshot.as_ref(), now).await?;
     request.preconditions.admit_read(blob.as_ref(), now)?;
     let blob = blob.ok_or(BlobError::BlobNotFound)?;
@@ -137,12 +145,17 @@ impl Operation for SetTags<'_> {
     }
 }
 
-/// Replaces the tags of a blob. Its ETag stays.
-///
-/// # Errors
-/// It does not exist, the tags are not allowed, a lease or condition stands against it, or the store failed.
-pub async fn set(txn: &Txn, request: &Authorized<SetTags<'_>>) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Replaces the tags of a blob. Its ETag stays.
+    ///
+    /// # Errors
+    /// It does not exist, the tags are not allowed, a lease or condition stands against it, or the store failed.
+    pub async fn set_blob_tags(&self, asked: &Asked<SetTags<'_>>) -> Result<(), BlobError> {
+        self.on_blob(&asked.address, |txn| async move { set(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set(txn: &Txn, request: &Allowed<'_, SetTags<'_>>) -> Result<(), BlobError> {
     let tags = check(request.tags.clone())?;
     let (container, blob) = find(txn, &request.address).await?;
     let blob = blob.filter(|blob| blob.exists(txn.now()));

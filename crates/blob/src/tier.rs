@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::{conditions::WriteRule, lease::LeaseUse};
 use serde::{Deserialize, Serialize};
 use store::Txn;
 use types::Timestamp;
 
 use crate::{
+    Blobs,
     errors::BlobError,
     keys,
     object::{Address, SnapshotTime, find, find_snapshot},
@@ -203,12 +204,17 @@ pub enum TierSet {
     Rehydrating,
 }
 
-/// Sets the tier. The ETag stays.
-///
-/// # Errors
-/// There is no such blob, a lease or condition stands against it, the kind of blob has no such tier, or the store failed.
-pub async fn set(txn: &Txn, request: &Authorized<SetTier<'_>>) -> Result<TierSet, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Sets the tier. The ETag stays.
+    ///
+    /// # Errors
+    /// There is no such blob, a lease or condition stands against it, the kind of blob has no such tier, or the store failed.
+    pub async fn set_blob_tier(&self, asked: &Asked<SetTier<'_>>) -> Result<TierSet, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { set(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set(txn: &Txn, request: &Allowed<'_, SetTier<'_>>) -> Result<TierSet, BlobError> {
     let (container, base) = find(txn, &request.address).await?;
     let name = request.address.blob.as_str();
     let (key, blob) = match &request.snapshot {

@@ -177,7 +177,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
         accounts: Arc::clone(&accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);
-    ports.tasks.spawn(Arc::clone(&copies).run(opened.store.clone(), shutdown.clone()));
+    ports.tasks.spawn(Arc::clone(&copies).run(blob::Blobs::new(opened.store.clone()), shutdown.clone()));
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let ports_file = config.ports_file.as_deref();

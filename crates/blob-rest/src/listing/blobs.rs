@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use blob::{
     BlobProperties, CopyState,
-    list::{self, ListBlobs, Listed},
+    list::{ListBlobs, Listed},
     tier::TierProperties,
 };
 use rest::{Caller, Request, Response, ServiceError, dates, xml::XmlWriter};
@@ -40,23 +40,18 @@ pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Requ
     }
     let container = names::container(request)?;
     let place = |text| marker::decode(text).ok_or_else(|| not_given_out(text));
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            ListBlobs {
-                prefix: asked.prefix.to_owned(),
-                delimiter: asked.delimiter.map(str::to_owned),
-                marker: asked.marker.map(place).transpose()?,
-                start_from: request.target.query.get("startFrom").map(str::to_owned),
-                snapshots: includes.has("snapshots"),
-                uncommitted: includes.has("uncommittedblobs"),
-                metadata: includes.has("metadata"),
-                tags: includes.has("tags"),
-                ..ListBlobs::new(caller.unit(), container.clone(), asked.limit)
-            },
-        )
-        .await?;
-    let page = list::blobs(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
+    let listing = caller.ask(ListBlobs {
+        prefix: asked.prefix.to_owned(),
+        delimiter: asked.delimiter.map(str::to_owned),
+        marker: asked.marker.map(place).transpose()?,
+        start_from: request.target.query.get("startFrom").map(str::to_owned),
+        snapshots: includes.has("snapshots"),
+        uncommitted: includes.has("uncommittedblobs"),
+        metadata: includes.has("metadata"),
+        tags: includes.has("tags"),
+        ..ListBlobs::new(caller.unit(), container.clone(), asked.limit)
+    });
+    let page = service.blobs.list_blobs(&listing).await.map_err(errors::of)?;
     let address = endpoint(caller, request);
     let form = Form { version: caller.version, container: format!("{address}{}", container.as_str()), includes };
     let mut xml = XmlWriter::document();

@@ -1,6 +1,6 @@
 //! The end of a copy whose bytes were fetched before it: Copy Blob From URL and Put Blob From URL of a source elsewhere.
 
-use access::Authorized;
+use access::Allowed;
 use store::{
     PendingChunk, Txn,
     content::{self, Holdings},
@@ -17,17 +17,13 @@ use crate::{
 };
 
 /// Makes a block blob of bytes that were fetched and written to a chunk, at once.
-///
-/// # Errors
-/// A lease or condition stands against it, or the store failed.
-pub async fn put_fetched(
+pub(super) async fn put_fetched(
     txn: &Txn,
-    request: &Authorized<CopyBlob<'_>>,
+    request: &Allowed<'_, CopyBlob<'_>>,
     source: &ForeignSource,
     body: &PendingChunk,
     content_md5: Option<[u8; 16]>,
 ) -> Result<Copied, BlobError> {
-    request.confirm(txn).await?;
     if request.copy_tags && !request.tags.is_empty() {
         return Err(BlobError::BothTags);
     }

@@ -3,7 +3,7 @@
 //! The bytes of a foreign source are brought by somebody who knows networks, piece by piece; a large map of this account
 //! is copied by the background. Both gather under an id that nothing points to. The end of the copy is one transaction.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::lease::{Leasable, LeaseId, LeaseUse};
 use store::{
@@ -15,7 +15,9 @@ use types::{ContentId, Timestamp, UnitId, limits};
 
 use super::{Copied, CopiedCrc64, CopyBlob, CopyMode, FIRST_EPOCH, admit};
 use crate::{
+    Blobs,
     block_blob::{Made, NewBlob, store_new},
+    body::{Body, BodyWriter},
     errors::{About, BlobError},
     keys,
     lifecycle::{self, Place},
@@ -109,16 +111,11 @@ pub(super) const fn nothing_yet(kind: BlobKind, length: u64) -> (u64, Holdings) 
     }
 }
 
-/// Begins a copy from elsewhere. The blob is there at once: empty, or of the right length and all zeros for pages.
-///
-/// # Errors
-/// A lease or condition stands against it, or the store failed.
-pub async fn begin_foreign(
+pub(super) async fn begin_foreign(
     txn: &Txn,
-    request: &Authorized<CopyBlob<'_>>,
+    request: &Allowed<'_, CopyBlob<'_>>,
     source: &ForeignSource,
 ) -> Result<(Copied, PendingCopy), BlobError> {
-    request.confirm(txn).await?;
     let kind = request.mode.kind(source.kind)?;
     let (container, old) = find_to_replace(txn, &request.address).await?;
     let lease = admit(request, kind, old.as_ref(), txn.now())?;
@@ -207,21 +204,56 @@ impl CopyCursor {
     }
 }
 
-/// The foreign copies that have not ended, of so many rows behind the cursor, which goes on; at the end of them all it is
-/// at their beginning again.
-///
-/// # Errors
-/// The store failed.
-pub async fn pending(
-    rows: &impl Read,
-    cursor: &mut CopyCursor,
-    looked_at: usize,
-) -> Result<Vec<PendingCopy>, BlobError> {
-    let mut found = Vec::new();
-    for (key, job) in walk(rows, cursor, looked_at).await? {
-        found.extend(PendingCopy::of(&key, job)?);
+impl Blobs {
+    /// The foreign copies that have not ended, of so many rows behind the cursor, which goes on; at the end of them all it
+    /// is at their beginning again.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn pending_copies(
+        &self,
+        cursor: &mut CopyCursor,
+        looked_at: usize,
+    ) -> Result<Vec<PendingCopy>, BlobError> {
+        let mut found = Vec::new();
+        for (key, job) in walk(&self.store.snapshot(), cursor, looked_at).await? {
+            found.extend(PendingCopy::of(&key, job)?);
+        }
+        Ok(found)
     }
-    Ok(found)
+
+    /// Takes a piece of so many bytes of a pending copy.
+    ///
+    /// # Errors
+    /// The disk is full, or the store does not take writes.
+    pub fn copied_piece(&self, _copy: &PendingCopy, length: u64) -> Result<BodyWriter, BlobError> {
+        BodyWriter::new(&self.store, length)
+    }
+
+    /// Adds a piece of the source of a pending copy at its place. To add a piece again is harmless.
+    ///
+    /// # Errors
+    /// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
+    pub async fn append_copied(&self, copy: &PendingCopy, offset: u64, piece: &Body) -> Result<(), BlobError> {
+        let chunk = piece.chunk();
+        self.in_account(copy.account, |txn| async move { append_piece(&txn, copy, offset, chunk).await }).await
+    }
+
+    /// Ends a copy of which everything is here: the blob has its content.
+    ///
+    /// # Errors
+    /// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
+    pub async fn finish_copy(&self, copy: &PendingCopy) -> Result<Written, BlobError> {
+        self.in_account(copy.account, |txn| async move { succeed(&txn, copy.place(), &copy.copy_id).await }).await
+    }
+
+    /// Ends a copy that cannot be done, and says why.
+    ///
+    /// # Errors
+    /// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
+    pub async fn fail_copy(&self, copy: &PendingCopy, why: &str) -> Result<Written, BlobError> {
+        self.in_account(copy.account, |txn| async move { fail(&txn, copy, why).await }).await
+    }
 }
 
 async fn walk(rows: &impl Read, cursor: &mut CopyCursor, looked_at: usize) -> Result<Vec<(Bytes, CopyJob)>, BlobError> {
@@ -245,11 +277,7 @@ async fn running(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<(CopyJob,
     }
 }
 
-/// Adds a piece of the source at its place. To add a piece again is harmless.
-///
-/// # Errors
-/// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
-pub async fn append_piece(txn: &Txn, copy: &PendingCopy, offset: u64, piece: &PendingChunk) -> Result<(), BlobError> {
+async fn append_piece(txn: &Txn, copy: &PendingCopy, offset: u64, piece: &PendingChunk) -> Result<(), BlobError> {
     let place = copy.place();
     let (mut job, mut blob) = running(txn, place, &copy.copy_id).await?;
     let (staged, chunk) = (ContentId::new(job.staged), piece.reference());
@@ -270,14 +298,6 @@ fn show_progress(blob: &mut Blob, job: &CopyJob) {
     if let Some(copy) = &mut blob.extra_mut().copy {
         copy.progress.copied = job.copied.min(job.total);
     }
-}
-
-/// Ends a copy of which everything is here: the blob has its content.
-///
-/// # Errors
-/// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
-pub async fn finish(txn: &Txn, copy: &PendingCopy) -> Result<Written, BlobError> {
-    succeed(txn, copy.place(), &copy.copy_id).await
 }
 
 async fn succeed(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<Written, BlobError> {
@@ -304,11 +324,7 @@ async fn succeed(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<Written, 
     end(txn, place, blob, CopyStatus::Success, None)
 }
 
-/// Ends a copy that cannot be done, and says why.
-///
-/// # Errors
-/// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
-pub async fn fail(txn: &Txn, copy: &PendingCopy, why: &str) -> Result<Written, BlobError> {
+async fn fail(txn: &Txn, copy: &PendingCopy, why: &str) -> Result<Written, BlobError> {
     let place = copy.place();
     let (_, blob) = running(txn, place, &copy.copy_id).await?;
     lifecycle::end_copy(txn, place).await?;
@@ -349,12 +365,18 @@ impl Operation for AbortCopy {
     }
 }
 
-/// Ends a pending copy. The blob stays, empty, with its metadata.
-///
-/// # Errors
-/// The blob does not exist, no copy or another one is pending, the lease stands against it, or the store failed.
-pub async fn abort(txn: &Txn, request: &Authorized<AbortCopy>) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Ends a pending copy. The blob stays, empty, with its metadata.
+    ///
+    /// # Errors
+    /// The blob does not exist, no copy or another one is pending, the lease stands against it, or the store failed.
+    pub async fn abort_copy_blob(&self, asked: &Asked<AbortCopy>) -> Result<(), BlobError> {
+        self.on_blob_reclaiming(&asked.address, |txn| async move { abort(&txn, &asked.authorize(&txn).await?).await })
+            .await
+    }
+}
+
+async fn abort(txn: &Txn, request: &Allowed<'_, AbortCopy>) -> Result<(), BlobError> {
     let (container, blob) = find(txn, &request.address).await?;
     let blob = blob.filter(|blob| blob.exists(txn.now()));
     let mut blob = blob.ok_or(BlobError::BlobNotFound)?;
