@@ -7,6 +7,7 @@ mod arrows;
 mod layout;
 mod manifests;
 mod places;
+mod protocols;
 mod rings;
 mod tree;
 
@@ -46,6 +47,7 @@ pub fn check(root: &Path) -> Result<Vec<Violation>> {
     violations.extend(manifests::check(&packages, &files));
     violations.extend(layout::check(&files));
     violations.extend(places::check(&files));
+    violations.extend(protocols::check(&files));
     violations.sort();
     Ok(violations)
 }

@@ -7,7 +7,7 @@
 use store::Read;
 
 use crate::{
-    authorized::{Denied, Grant, Operation},
+    grant::{Denied, Grant, Operation},
     sas::EntityRange,
 };
 

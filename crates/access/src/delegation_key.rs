@@ -3,7 +3,7 @@
 use types::UnitId;
 
 use crate::{
-    authorized::Operation,
+    grant::Operation,
     need::{Action, Need, Permissions, Place, Rule, Service},
 };
 

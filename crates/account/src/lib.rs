@@ -6,9 +6,11 @@
 pub mod cors;
 pub mod properties;
 mod record;
+mod settings;
 
 pub use cors::CorsRule;
 pub use properties::{
-    GetServiceProperties, Logging, Metrics, PropertiesChange, PropertiesError, RetentionPolicy, ServiceProperties,
-    SetServiceProperties,
+    GetServiceProperties, GetServiceStats, Logging, Metrics, PropertiesChange, PropertiesError, RetentionPolicy,
+    ServiceProperties, SetServiceProperties,
 };
+pub use settings::Settings;

@@ -1,7 +1,7 @@
 //! The properties of a service: read whole, changed part by part. A part that a change leaves out stays as it is.
 
 use access::{
-    Authorized, Denied, Operation,
+    Allowed, Denied, Operation,
     need::{Action, Need, Permissions, Place, Rule, Service},
 };
 use store::{Read, StoreError, Txn};
@@ -85,38 +85,41 @@ pub enum PropertiesError {
     Store(#[from] StoreError),
 }
 
+/// What it takes to be told about a service as a whole.
+const READ: Rule = Rule::new(Action::Read, Permissions::READ).account_only();
+
 /// Get Service Properties.
 #[derive(Clone, Copy, Debug)]
 pub struct GetServiceProperties {
-    /// The account.
+    /// The account whose service is asked.
     pub account: UnitId,
-    /// The service.
+    /// The service that is asked.
     pub service: Service,
 }
 
 impl Operation for GetServiceProperties {
     fn need(&self) -> Need<'_> {
-        const RULE: Rule = Rule::new(Action::Read, Permissions::READ).account_only();
-        Need { account: self.account, service: self.service, place: Place::Service, rule: RULE }
+        Need { account: self.account, service: self.service, place: Place::Service, rule: READ }
     }
 }
 
-/// Reads the properties.
-///
-/// # Errors
-/// The store failed.
-pub async fn get(
-    rows: &impl Read,
-    request: &Authorized<GetServiceProperties>,
-) -> Result<ServiceProperties, PropertiesError> {
-    Ok(of(rows, request.account, request.service).await?)
+/// Get Service Stats.
+#[derive(Clone, Copy, Debug)]
+pub struct GetServiceStats {
+    /// The account whose service is asked.
+    pub account: UnitId,
+    /// The service that is asked.
+    pub service: Service,
 }
 
-/// The properties that a service acts by. No credential: it asks for itself.
-///
-/// # Errors
-/// The store failed.
-pub async fn of(rows: &impl Read, account: UnitId, service: Service) -> Result<ServiceProperties, StoreError> {
+impl Operation for GetServiceStats {
+    fn need(&self) -> Need<'_> {
+        Need { account: self.account, service: self.service, place: Place::Service, rule: READ }
+    }
+}
+
+/// What an account has set for a service, or what it is without that.
+pub(crate) async fn of(rows: &impl Read, account: UnitId, service: Service) -> Result<ServiceProperties, StoreError> {
     match rows.get(&record::key(account, service)).await? {
         Some(row) => record::decode(&row),
         None => Ok(ServiceProperties::default()),
@@ -126,11 +129,11 @@ pub async fn of(rows: &impl Read, account: UnitId, service: Service) -> Result<S
 /// Set Service Properties.
 #[derive(Clone, Debug)]
 pub struct SetServiceProperties {
-    /// The account.
+    /// The account whose service is set up.
     pub account: UnitId,
-    /// The service.
+    /// The service that is set up.
     pub service: Service,
-    /// What changes.
+    /// The parts that become different.
     pub change: PropertiesChange,
 }
 
@@ -141,12 +144,8 @@ impl Operation for SetServiceProperties {
     }
 }
 
-/// Changes the properties. They act on the very next request.
-///
-/// # Errors
-/// The credential was revoked, or the store failed.
-pub async fn set(txn: &Txn, request: &Authorized<SetServiceProperties>) -> Result<(), PropertiesError> {
-    request.confirm(txn).await?;
+/// Changes the parts that are named.
+pub(crate) async fn set(txn: &Txn, request: &Allowed<'_, SetServiceProperties>) -> Result<(), PropertiesError> {
     let mut properties = of(txn, request.account, request.service).await?;
     let PropertiesChange { logging, hour_metrics, minute_metrics, cors, default_service_version } =
         request.change.clone();
@@ -157,65 +156,4 @@ pub async fn set(txn: &Txn, request: &Authorized<SetServiceProperties>) -> Resul
     properties.default_service_version = default_service_version.or(properties.default_service_version);
     txn.put(record::key(request.account, request.service), record::encode(&properties)?);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use store::Scope;
-    use store_memory::MemoryEngine;
-
-    use super::*;
-
-    const ACCOUNT: UnitId = UnitId::new(7);
-
-    fn logging() -> Logging {
-        Logging {
-            version: "1.0".into(),
-            delete: true,
-            read: false,
-            write: true,
-            retention: RetentionPolicy { days: Some(7) },
-        }
-    }
-
-    #[tokio::test]
-    async fn what_a_change_leaves_out_stays() {
-        let store = MemoryEngine::new(store_memory::ManualTime::default()).store();
-        let metrics = Metrics {
-            version: "1.0".into(),
-            enabled: true,
-            include_apis: Some(false),
-            retention: RetentionPolicy::default(),
-        };
-        let rule = CorsRule { allowed_origins: vec!["*".into()], max_age_seconds: 5, ..CorsRule::default() };
-        let changes = [
-            PropertiesChange { logging: Some(logging()), ..PropertiesChange::default() },
-            PropertiesChange { cors: Some(vec![rule.clone()]), ..PropertiesChange::default() },
-            PropertiesChange { hour_metrics: Some(metrics.clone()), ..PropertiesChange::default() },
-            PropertiesChange { default_service_version: ServiceVersion::parse("2021-12-02"), ..Default::default() },
-        ];
-        for change in changes {
-            let request = SetServiceProperties { account: ACCOUNT, service: Service::Queue, change };
-            let request = &Authorized::for_tests(request);
-            store.transact(Scope::unit(ACCOUNT), |txn| async move { set(&txn, request).await }).await.unwrap();
-        }
-        let found = of(&store.snapshot(), ACCOUNT, Service::Queue).await.unwrap();
-        let expected = ServiceProperties {
-            logging: Some(logging()),
-            hour_metrics: Some(metrics),
-            minute_metrics: None,
-            cors: vec![rule],
-            default_service_version: ServiceVersion::parse("2021-12-02"),
-        };
-        assert_eq!(found, expected);
-        let other = of(&store.snapshot(), ACCOUNT, Service::Blob).await.unwrap();
-        assert_eq!(other, ServiceProperties::default());
-
-        let change = PropertiesChange { cors: Some(Vec::new()), ..PropertiesChange::default() };
-        let request =
-            &Authorized::for_tests(SetServiceProperties { account: ACCOUNT, service: Service::Queue, change });
-        store.transact(Scope::unit(ACCOUNT), |txn| async move { set(&txn, request).await }).await.unwrap();
-        let found = of(&store.snapshot(), ACCOUNT, Service::Queue).await.unwrap();
-        assert_eq!(found, ServiceProperties { cors: Vec::new(), ..expected });
-    }
 }

@@ -70,6 +70,5 @@ pub(crate) async fn user_delegation_key(
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
     let document = request.body.collect(caller.known()?, delegation_key::BODY_MAX_BYTES).await?;
-    let rows = service.store.snapshot();
-    delegation_key::answer(caller, &rows, Service::Blob, &document, request.received_at).await
+    delegation_key::answer(&service.settings, caller, Service::Blob, &document, request.received_at).await
 }

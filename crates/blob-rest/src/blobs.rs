@@ -156,9 +156,9 @@ pub(crate) async fn read(
 }
 
 fn read_blob<'a>(service: &BlobService, caller: &Caller, request: &'a Request) -> Result<ReadBlob<'a>, ServiceError> {
-    let (address, snapshot) = names::read_part(caller.unit(), request)?;
+    let (address, part) = names::read_part(caller.unit(), request)?;
     let preconditions = conditions::of_blob(caller, &request.headers, service.blobs.now())?;
-    Ok(ReadBlob { address, snapshot, preconditions })
+    Ok(ReadBlob { address, part, preconditions })
 }
 
 pub(crate) async fn delete(
@@ -174,14 +174,14 @@ pub(crate) async fn delete(
             .with_detail("Reason", "nothing is kept when it is deleted"));
     }
     let (sent, now) = (&request.headers, service.blobs.now());
-    let (address, snapshot) = names::written_part(caller.unit(), request)?;
+    let (address, part) = names::written_part(caller.unit(), request)?;
     let snapshots = delete_snapshots(sent)?;
-    if let (Some(_), Some(text)) = (&snapshot, headers::text(sent, &DELETE_SNAPSHOTS)?) {
+    if let (false, Some(text)) = (part.is_base(), headers::text(sent, &DELETE_SNAPSHOTS)?) {
         return Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), text));
     }
     let asked = caller.ask(DeleteBlob {
         address,
-        snapshot,
+        part,
         preconditions: conditions::of_blob(caller, sent, now)?,
         snapshots,
         tier_modified_since: conditions::date(sent, &ACCESS_TIER_IF_MODIFIED_SINCE, now)?,

@@ -112,10 +112,10 @@ pub(crate) async fn get_list(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let (address, snapshot) = names::read_part(caller.unit(), request)?;
+    let (address, part) = names::read_part(caller.unit(), request)?;
     let asked = caller.ask(GetBlockList {
         address,
-        snapshot,
+        part,
         lease_id: conditions::lease_id(&request.headers)?,
         if_tags: conditions::if_tags(&request.headers)?,
         list: list_type(request.target.query.get("blocklisttype"))?,

@@ -40,18 +40,17 @@ use std::{
 };
 
 use access::Accounts;
+use account::Settings;
 use blob::Blobs;
 use concurrency::lease::LeaseId;
 pub use copying::{Copies, Pace};
 pub use here::Here;
 use rest::{BoxFuture, Outcome, Request, Service, cors};
-use store::Store;
 
 /// The service behind the blob port.
 pub struct BlobService {
     blobs: Blobs,
-    /// For what all services answer alike: properties of the service, CORS, delegation keys.
-    store: Store,
+    settings: Settings,
     accounts: Arc<Accounts>,
     /// Makes ids that nobody can guess out of ids that nobody has twice.
     hasher: RandomState,
@@ -59,10 +58,10 @@ pub struct BlobService {
 }
 
 impl BlobService {
-    /// Serves these accounts from this store.
+    /// Serves the blobs of these accounts.
     #[must_use]
-    pub fn new(store: Store, accounts: Arc<Accounts>, copies: Arc<Copies>) -> Self {
-        Self { blobs: Blobs::new(store.clone()), store, accounts, hasher: RandomState::new(), copies }
+    pub fn new(blobs: Blobs, settings: Settings, accounts: Arc<Accounts>, copies: Arc<Copies>) -> Self {
+        Self { blobs, settings, accounts, hasher: RandomState::new(), copies }
     }
 
     /// A lease id for a request that proposes none: of this request alone, and not to be told from its id.
@@ -81,7 +80,7 @@ impl Service for BlobService {
     }
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
-        Box::pin(cors::around(&self.store, &self.accounts, access::need::Service::Blob, request, |request| {
+        Box::pin(cors::around(&self.settings, &self.accounts, access::need::Service::Blob, request, |request| {
             route::answer(self, request)
         }))
     }

@@ -16,7 +16,7 @@ const RANGES_AT_ONCE: usize = 200_000;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let query = &request.target.query;
-    let (address, snapshot) = names::read_part(caller.unit(), request)?;
+    let (address, part) = names::read_part(caller.unit(), request)?;
     let range = ByteRange::from_headers(&request.headers)?;
     // Pages of answers are known from 2021-06-08 on; before, an answer is all there is.
     let paged = caller.version.has(Switch::PagedPageRanges);
@@ -25,7 +25,7 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     let limit = wanted.and_then(|number| usize::try_from(number).ok()).map_or(most, |number| number.min(most));
     let asked = caller.ask(GetPageRanges {
         address,
-        snapshot,
+        part,
         preconditions: conditions::of_blob(caller, &request.headers, service.blobs.now())?,
         range: range.map(|range| (range.start, range.end.map_or(u64::MAX, |end| end.saturating_add(1)))),
         previous: previous(request)?,

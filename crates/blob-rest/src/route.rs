@@ -6,8 +6,10 @@ use access::need::Service;
 use blob::container::system;
 use concurrency::conditions::Taken;
 use http::Method;
-use rest::{BoxFuture, Caller, Headers, Outcome, Request, Response, ServiceError, caller, service_properties};
-use types::{ErrorCode, names::ContainerName};
+use rest::{
+    BoxFuture, Caller, Headers, Outcome, Request, Response, ServiceError, caller, route::Routes, service_properties,
+};
+use types::names::ContainerName;
 
 use crate::{
     BlobService, acl, append, batch, blobs, blocks, conditions, containers, copies, errors, find as find_blobs,
@@ -24,79 +26,64 @@ enum Level {
     Blob,
 }
 
-macro_rules! operations {
-    ($($name:ident,)*) => {
-        /// The operations that are told apart. Those of features that do not exist are refused by name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Operation {
-            $($name,)*
-        }
-
-        impl Operation {
-            const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)*
-                }
-            }
-        }
-    };
-}
-
-operations! {
-    AbortCopyBlob,
-    AppendBlobSeal,
-    AppendBlock,
-    AppendBlockFromURL,
-    BlobBatch,
-    ContainerBlobBatch,
-    CopyBlob,
-    CopyBlobFromURL,
-    CreateContainer,
-    DeleteBlob,
-    DeleteBlobImmutabilityPolicy,
-    DeleteContainer,
-    FindBlobsByTags,
-    FindBlobsByTagsInContainer,
-    GetAccountInformation,
-    GetBlob,
-    GetBlobMetadata,
-    GetBlobProperties,
-    GetBlobServiceProperties,
-    GetBlobServiceStats,
-    GetBlobTags,
-    GetBlockList,
-    GetContainerAcl,
-    GetContainerMetadata,
-    GetContainerProperties,
-    GetPageRanges,
-    GetUserDelegationKey,
-    IncrementalCopyBlob,
-    LeaseBlob,
-    LeaseContainer,
-    ListBlobs,
-    ListContainers,
-    PutBlob,
-    PutBlobFromURL,
-    PutBlock,
-    PutBlockFromURL,
-    PutBlockList,
-    PutPage,
-    PutPageFromURL,
-    QueryBlobContents,
-    RenameContainer,
-    RestoreContainer,
-    SetBlobExpiry,
-    SetBlobImmutabilityPolicy,
-    SetBlobLegalHold,
-    SetBlobMetadata,
-    SetBlobProperties,
-    SetBlobServiceProperties,
-    SetBlobTags,
-    SetBlobTier,
-    SetContainerAcl,
-    SetContainerMetadata,
-    SnapshotBlob,
-    UndeleteBlob,
+rest::operations! {
+    /// The operations that are told apart. Those of features that do not exist are refused by name.
+    pub(crate) enum Operation {
+        AbortCopyBlob,
+        AppendBlobSeal,
+        AppendBlock,
+        AppendBlockFromURL,
+        BlobBatch,
+        ContainerBlobBatch,
+        CopyBlob,
+        CopyBlobFromURL,
+        CreateContainer,
+        DeleteBlob,
+        DeleteBlobImmutabilityPolicy,
+        DeleteContainer,
+        FindBlobsByTags,
+        FindBlobsByTagsInContainer,
+        GetAccountInformation,
+        GetBlob,
+        GetBlobMetadata,
+        GetBlobProperties,
+        GetBlobServiceProperties,
+        GetBlobServiceStats,
+        GetBlobTags,
+        GetBlockList,
+        GetContainerAcl,
+        GetContainerMetadata,
+        GetContainerProperties,
+        GetPageRanges,
+        GetUserDelegationKey,
+        IncrementalCopyBlob,
+        LeaseBlob,
+        LeaseContainer,
+        ListBlobs,
+        ListContainers,
+        PutBlob,
+        PutBlobFromURL,
+        PutBlock,
+        PutBlockFromURL,
+        PutBlockList,
+        PutPage,
+        PutPageFromURL,
+        QueryBlobContents,
+        RenameContainer,
+        RestoreContainer,
+        SetBlobExpiry,
+        SetBlobImmutabilityPolicy,
+        SetBlobLegalHold,
+        SetBlobMetadata,
+        SetBlobProperties,
+        SetBlobServiceProperties,
+        SetBlobTags,
+        SetBlobTier,
+        SetContainerAcl,
+        SetContainerMetadata,
+        SnapshotBlob,
+        UndeleteBlob,
+    }
 }
 
 impl Operation {
@@ -133,7 +120,7 @@ impl Operation {
 
 /// One row an operation: where, method, `restype`, `comp`.
 #[rustfmt::skip]
-const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
+const TABLE: Routes<Level, Method, Operation> = Routes(&[
     (Level::Account, Method::GET, "service", "properties", Operation::GetBlobServiceProperties),
     (Level::Account, Method::PUT, "service", "properties", Operation::SetBlobServiceProperties),
     (Level::Account, Method::GET, "service", "stats", Operation::GetBlobServiceStats),
@@ -193,7 +180,7 @@ const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
     (Level::Blob, Method::PUT, "", "legalhold", Operation::SetBlobLegalHold),
     (Level::Blob, Method::PUT, "", "incrementalcopy", Operation::IncrementalCopyBlob),
     (Level::Blob, Method::POST, "", "query", Operation::QueryBlobContents),
-];
+]);
 
 impl Operation {
     /// The feature that the operation would need, when it does not exist.
@@ -323,14 +310,18 @@ pub(crate) async fn run(
     if !operation.has_source() {
         unsupported::refuse_source(&request.headers)?;
     }
-    let (caller, store) = (&caller, &service.store);
+    let caller = &caller;
     // Boxed: otherwise room for the largest of them would be moved around with every request.
     let answer: BoxFuture<'_, Result<Response, ServiceError>> = match operation {
-        Operation::GetBlobServiceProperties => Box::pin(service_properties::get(store, Service::Blob, caller)),
-        Operation::SetBlobServiceProperties => {
-            Box::pin(service_properties::set(store, Service::Blob, caller, &mut request))
+        Operation::GetBlobServiceProperties => {
+            Box::pin(service_properties::get(&service.settings, Service::Blob, caller))
         }
-        Operation::GetBlobServiceStats => Box::pin(service_properties::stats(store, Service::Blob, caller, &request)),
+        Operation::SetBlobServiceProperties => {
+            Box::pin(service_properties::set(&service.settings, Service::Blob, caller, &mut request))
+        }
+        Operation::GetBlobServiceStats => {
+            Box::pin(service_properties::stats(&service.settings, Service::Blob, caller, &request))
+        }
         // Any credential may ask for it.
         Operation::GetAccountInformation => {
             Box::pin(ready(caller.known().map(|_| service_properties::account_information())))
@@ -404,21 +395,8 @@ pub(crate) fn find(request: &mut Request) -> Result<Operation, ServiceError> {
     };
     let restype = request.target.query.get("restype").unwrap_or_default();
     let comp = request.target.query.get("comp").unwrap_or_default();
-    let same_place = |row: &&(Level, Method, &str, &str, Operation)| {
-        row.0 == level && row.2.eq_ignore_ascii_case(restype) && row.3.eq_ignore_ascii_case(comp)
-    };
-    if let Some(row) = TABLE.iter().filter(same_place).find(|row| row.1 == request.method) {
-        return Ok(row.4.with_source(&request.headers));
-    }
-    if TABLE.iter().any(|row| same_place(&row)) {
-        return Err(ServiceError::new(
-            ErrorCode::UnsupportedHttpVerb,
-            "The resource doesn't support the specified HTTP verb.",
-        ));
-    }
-    // What is not in the table is refused by name, never taken for another operation.
-    let (name, value) = if comp.is_empty() { ("restype", restype) } else { ("comp", comp) };
-    Err(ServiceError::invalid_query(name, value, "the operation is unknown or not supported"))
+    let operation = TABLE.find(level, &request.method, restype, comp)?;
+    Ok(operation.with_source(&request.headers))
 }
 
 #[cfg(test)]
@@ -427,11 +405,6 @@ mod tests {
 
     #[test]
     fn no_two_rows_are_the_same_place_and_method() {
-        for (number, row) in TABLE.iter().enumerate() {
-            let twin = TABLE[..number]
-                .iter()
-                .find(|other| (other.0, &other.1, other.2, other.3) == (row.0, &row.1, row.2, row.3));
-            assert!(twin.is_none(), "{row:?}");
-        }
+        assert_eq!(TABLE.hidden(), None);
     }
 }

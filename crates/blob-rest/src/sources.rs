@@ -38,7 +38,7 @@ const URL_MAX_BYTES: usize = 2 * 1024;
 pub(crate) enum Source {
     /// On this server.
     Here {
-        /// Which.
+        /// What its URL names.
         target: Box<Target>,
         /// Whether its URL begins with `https`.
         secure: bool,
@@ -119,7 +119,7 @@ impl<'a> Named<'a> {
         }
         Ok(reader.ask(SourceBlob {
             address: object::Address { account: reader.unit(), container, blob },
-            snapshot: names::snapshot(&target.query)?,
+            part: names::part(&target.query)?,
             conditions: conditions::of_source(&request.headers, now)?,
             if_tags: conditions::source_if_tags(&request.headers)?,
             tags: copies_tags(&request.headers)?,

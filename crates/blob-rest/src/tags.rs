@@ -17,10 +17,10 @@ use crate::{BlobService, conditions, errors, header_names::TAGS, names, upload};
 const DOCUMENT_MAX_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
-    let (address, snapshot) = names::read_part(caller.unit(), request)?;
+    let (address, part) = names::read_part(caller.unit(), request)?;
     let asked = caller.ask(GetTags {
         address,
-        snapshot,
+        part,
         preconditions: conditions::of_tags(caller, &request.headers, service.blobs.now())?,
     });
     let found = service.blobs.get_blob_tags(&asked).await.map_err(errors::of)?;

@@ -17,11 +17,11 @@ use crate::{
 
 pub(crate) async fn set(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let sent = &request.headers;
-    let (address, snapshot) = names::written_part(caller.unit(), request)?;
+    let (address, part) = names::written_part(caller.unit(), request)?;
     let priority = priority(sent)?;
     let asked = caller.ask(SetTier {
         address,
-        snapshot,
+        part,
         preconditions: conditions::of_annotation(caller, sent)?,
         tier: parse(headers::required(sent, &ACCESS_TIER)?)?,
         priority,

@@ -2,7 +2,6 @@
 //! its own key or for a legal hold must never be told that it got them.
 
 use rest::{Caller, Headers, Request, ServiceError};
-use types::ErrorCode;
 
 use crate::route::Operation;
 
@@ -24,7 +23,7 @@ const OF_COPIES: &[&str] = &["x-ms-copy-source", "x-ms-requires-sync", "x-ms-sou
 /// Refuses what only a copy takes, in a request that is none.
 pub(crate) fn refuse_source(sent: &Headers) -> Result<(), ServiceError> {
     match sent.iter().find(|(name, _)| OF_COPIES.iter().any(|beginning| name.starts_with(beginning))) {
-        Some((name, _)) => Err(not_supported(name, "REDACTED")),
+        Some((name, _)) => Err(ServiceError::unsupported_header(name, "REDACTED")),
         None => Ok(()),
     }
 }
@@ -73,19 +72,10 @@ pub(crate) fn refuse(operation: Operation, sent: &Headers) -> Result<(), Service
     for (name, value) in sent {
         let is_one = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
         if name.starts_with("x-ms-") && (is_one(BEGINNINGS) || is_one(these) || is_one(those)) {
-            return Err(not_supported(name, &String::from_utf8_lossy(value.as_bytes())));
+            return Err(ServiceError::unsupported_header(name, &String::from_utf8_lossy(value.as_bytes())));
         }
     }
     Ok(())
-}
-
-fn not_supported(name: &str, value: &str) -> ServiceError {
-    ServiceError::new(
-        ErrorCode::UnsupportedHeader,
-        "One of the HTTP headers specified in the request is not supported.",
-    )
-    .with_detail("HeaderName", name)
-    .with_detail("HeaderValue", if name.contains("key") { "REDACTED" } else { value })
 }
 
 /// The answer to an operation of a feature that does not exist.
@@ -95,6 +85,8 @@ pub(crate) fn operation(comp: &str, feature: &str) -> ServiceError {
 
 #[cfg(test)]
 mod tests {
+    use types::ErrorCode;
+
     use super::*;
 
     #[test]

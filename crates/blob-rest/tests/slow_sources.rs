@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use account::Settings;
 use blob::Blobs;
 use blob_rest::{BlobService, Copies, Here, Pace};
 use bytes::Bytes;
@@ -69,7 +70,8 @@ async fn world(pace: Pace) -> (RestService, Arc<Copies>, Arc<Elsewhere>) {
     let copies = Arc::new(Copies::new(Arc::<Elsewhere>::clone(&outgoing), Here::default()).with_pace(pace));
     let shared = Arc::clone(&copies);
     let build = |parts: testkit::Parts| -> Arc<dyn rest::Service> {
-        Arc::new(BlobService::new(parts.store, parts.accounts, shared))
+        let (blobs, settings) = (Blobs::new(parts.store.clone()), Settings::new(parts.store));
+        Arc::new(BlobService::new(blobs, settings, parts.accounts, shared))
     };
     let blobs = RestService::new(build).await.unwrap();
     assert_eq!(blobs.call("PUT", "/box?restype=container", &[], b"").await.status, 201);

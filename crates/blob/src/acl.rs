@@ -22,9 +22,9 @@ use crate::{
 /// Get Container ACL.
 #[derive(Clone, Debug)]
 pub struct GetContainerAcl {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
@@ -65,9 +65,9 @@ async fn get(
 /// Set Container ACL.
 #[derive(Clone, Debug)]
 pub struct SetContainerAcl<'a> {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// What it is decided by; of conditions dates only.
     pub preconditions: ContainerPreconditions<'a>,
@@ -101,6 +101,6 @@ async fn set(txn: &Txn, request: &Allowed<'_, SetContainerAcl<'_>>) -> Result<Co
     container.lease = request.preconditions.admit(rule, LeaseUse::Write, &container, txn.now())?;
     container.touch(txn);
     acl::write(txn, holder(request.account, request.name.as_str()), &request.acl)?;
-    txn.put(keys::container(request.account, &request.name), container.encode()?);
+    txn.put(keys::container(request.account, &request.name), container.encode());
     Ok(ContainerProperties::of(container, request.acl.public_access, txn.now()))
 }

@@ -20,13 +20,13 @@ use crate::{
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, BlobKind},
+    state::{Blob, BlobKind},
 };
 
 /// Put Blob of an append blob: one without blocks.
 #[derive(Clone, Debug)]
 pub struct CreateAppendBlob<'a> {
-    /// Which.
+    /// The blob to create or replace.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -65,7 +65,7 @@ async fn create(txn: &Txn, request: &Allowed<'_, CreateAppendBlob<'_>>) -> Resul
 /// Append Block, and Append Block From URL once its bytes are here. Seal takes the position only.
 #[derive(Clone, Debug)]
 pub struct AppendBlock<'a> {
-    /// Which.
+    /// The append blob that gets a block at its end.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -186,14 +186,14 @@ async fn finish(txn: &Txn, request: &Allowed<'_, AppendBlock<'_>>, body: &Pendin
     let extra = blob.extra_mut();
     extra.append_blocks += 1;
     let committed_block_count = extra.append_blocks;
-    request.address.place(container).put(txn, &blob)?;
+    request.address.place(container).put(txn, &blob);
     Ok(Appended { written: Written::of(&blob), offset, committed_block_count })
 }
 
 /// Append Blob Seal.
 #[derive(Clone, Debug)]
 pub struct SealBlob<'a> {
-    /// Which.
+    /// The append blob that takes no more blocks.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -225,6 +225,6 @@ async fn seal(txn: &Txn, request: &Allowed<'_, SealBlob<'_>>) -> Result<Written,
         blob.extra_mut().sealed = true;
         blob.touch(txn.now(), txn.fresh_id());
     }
-    request.address.place(container).put(txn, &blob)?;
+    request.address.place(container).put(txn, &blob);
     Ok(Written::of(&blob))
 }

@@ -21,8 +21,8 @@ use crate::{
     object::{Address, find_at, find_to_replace},
     permissions,
     preconditions::Preconditions,
-    records::{Blob, BlobKind, Extra, HttpHeaders, Metadata, Tags},
     settings::Expiry,
+    state::{Blob, BlobKind, Extra, HttpHeaders, Metadata, Tags},
     tags,
     tier::{self, AccessTier},
 };
@@ -47,7 +47,7 @@ pub struct NewBlob {
 /// Put Blob of a block blob.
 #[derive(Clone, Debug)]
 pub struct PutBlob<'a> {
-    /// Which.
+    /// The blob to create or replace.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -173,7 +173,7 @@ impl Made {
             extra: None,
         };
         if let Some(kept) = existing.and_then(|old| old.extra.as_deref())
-            && kept.last_snapshot > 0
+            && kept.last_snapshot > Timestamp::EPOCH
         {
             blob.extra = Some(Box::new(Extra {
                 snapshots: kept.snapshots,
@@ -186,7 +186,7 @@ impl Made {
             blob.extra_mut().tier = Some(tier);
         }
         if let Some(expiry) = new.expiry.map(|expiry| expiry.resolve(blob.created, now)).transpose()?.flatten() {
-            blob.extra_mut().expiry = Some(expiry.ticks());
+            blob.extra_mut().expiry = Some(expiry);
         }
         if !new.tags.is_empty() {
             blob.extra_mut().tags = tags::check(new.tags.clone())?;
@@ -205,7 +205,8 @@ pub(crate) async fn store_new(txn: &Txn, place: Place<'_>, blob: &Blob, old: Opt
     }
     tags::index(txn, place, &blob.extra().tags);
     if let Some(expiry) = blob.extra().expiry {
-        txn.put(keys::expiry(Timestamp::from_ticks(expiry), place.container, place.name), Bytes::new());
+        txn.put(keys::expiry(expiry, place.container, place.name), Bytes::new());
     }
-    place.put(txn, blob)
+    place.put(txn, blob);
+    Ok(())
 }

@@ -25,8 +25,9 @@ use crate::{
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, BlobKind, Upload},
+    records::Upload,
     sharing,
+    state::{Blob, BlobKind},
 };
 
 /// How often a list is resolved again because others staged blocks meanwhile.
@@ -46,7 +47,7 @@ pub enum BlockSearch {
 /// Put Block List.
 #[derive(Clone, Debug)]
 pub struct PutBlockList<'a> {
-    /// Which blob.
+    /// The blob that is made of the blocks.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,

@@ -24,10 +24,12 @@ use crate::{
     errors::{About, BlobError},
     keys,
     lifecycle::Place,
-    object::{Address, SnapshotTime, find_at, find_part, find_to_replace},
+    object::{Address, find_at, find_part, find_to_replace},
+    part::NamedPart,
     permissions,
     properties::Written,
-    records::{Blob, BlobKind, BlockRecord, DroppedUpload, Extra, HttpHeaders, Upload},
+    records::{BlockRecord, DroppedUpload, Upload},
+    state::{Blob, BlobKind, Extra, HttpHeaders},
     tier,
 };
 
@@ -37,7 +39,7 @@ const PIECE: usize = 4096;
 /// Put Block, and Put Block From URL once its bytes are here. It takes no conditions.
 #[derive(Clone, Debug)]
 pub struct PutBlock {
-    /// Which blob.
+    /// The blob whose upload the block joins.
     pub address: Address,
     /// The service version.
     pub version: ServiceVersion,
@@ -138,8 +140,8 @@ async fn finish(txn: &Txn, request: &Allowed<'_, PutBlock>, body: &PendingChunk)
     content::link(txn, body, id);
     upload.changes += 1;
     upload.last_staged = txn.now().ticks();
-    txn.put(key, BlockRecord::new(chunk, upload.changes).encode()?);
-    txn.put(keys::upload(id), upload.encode()?);
+    txn.put(key, BlockRecord::new(chunk, upload.changes).encode());
+    txn.put(keys::upload(id), upload.encode());
     Ok(())
 }
 
@@ -176,7 +178,7 @@ async fn current(
         && let Some(id) = old.upload()
     {
         if old.lease != lease {
-            place.put(txn, &Blob { lease, ..old.clone() })?;
+            place.put(txn, &Blob { lease, ..old.clone() });
         }
         let row = txn.get(&keys::upload(id)).await?;
         let row = row.ok_or_else(|| StoreError::corrupt(format!("a blob has the upload {id:?}, which has no row")))?;
@@ -187,8 +189,8 @@ async fn current(
         Some(old) => Blob { lease, ..old },
         None => shell(txn),
     };
-    blob.extra_mut().upload = Some(id.number());
-    place.put(txn, &blob)?;
+    blob.extra_mut().upload = Some(id);
+    place.put(txn, &blob);
     let upload = Upload {
         container: place.container.number(),
         blob: place.name.to_owned(),
@@ -227,7 +229,7 @@ pub(crate) async fn drop_upload(txn: &Txn, upload: ContentId, manifest: Option<C
         txn.delete(keys::upload_deadline(Timestamp::from_ticks(Upload::decode(&row)?.deadline), upload));
         txn.delete(key);
     }
-    txn.put(keys::dropped_upload(upload), DroppedUpload::new(manifest).encode()?);
+    txn.put(keys::dropped_upload(upload), DroppedUpload::new(manifest).encode());
     Ok(())
 }
 
@@ -246,10 +248,10 @@ pub enum BlockListType {
 /// Get Block List.
 #[derive(Clone, Debug)]
 pub struct GetBlockList<'a> {
-    /// Which blob.
+    /// The blob whose blocks are listed.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
     /// `x-ms-if-tags`; it takes no other condition.
@@ -261,7 +263,7 @@ pub struct GetBlockList<'a> {
 impl Operation for GetBlockList<'_> {
     fn need(&self) -> Need<'_> {
         let rule = permissions::with_tags(permissions::READ_BLOB, self.if_tags.is_some());
-        self.address.need_part(self.snapshot.as_ref(), rule)
+        self.address.need_part(&self.part, rule)
     }
 }
 
@@ -294,7 +296,7 @@ async fn list(
     request: &Allowed<'_, GetBlockList<'_>>,
     now: Timestamp,
 ) -> Result<BlockList, BlobError> {
-    let (_, _, blob) = find_part(rows, &request.address, request.snapshot.as_ref(), now).await?;
+    let (_, _, blob) = find_part(rows, &request.address, request.part.by_time(), now).await?;
     let blob = blob.ok_or(BlobError::BlobNotFound)?;
     let checked = blob.lease.check(Leasable::Blob, LeaseUse::Read, request.lease_id, now);
     checked.map_err(|refusal| BlobError::Lease(About::Blob, refusal))?;

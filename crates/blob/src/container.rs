@@ -23,7 +23,8 @@ use crate::{
     lease::LeaseAnswer,
     permissions,
     properties::Written,
-    records::{Container, Metadata, SweepRecord, UnitRecord},
+    records::{SweepRecord, UnitRecord},
+    state::{Container, Metadata},
 };
 
 pub mod system;
@@ -63,9 +64,9 @@ pub(crate) const fn holder(account: UnitId, name: &str) -> Holder<'_> {
 /// Create Container.
 #[derive(Clone, Debug)]
 pub struct CreateContainer {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// Who may read without a credential.
     pub public_access: PublicAccess,
@@ -110,8 +111,8 @@ async fn make(txn: &Txn, wanted: &CreateContainer) -> Result<ContainerProperties
         metadata: wanted.metadata.clone(),
     };
     let named = UnitRecord { account: wanted.account.number(), name: wanted.name.as_str().to_owned() };
-    txn.put(key, container.encode()?);
-    txn.put(keys::unit(container.unit), named.encode()?);
+    txn.put(key, container.encode());
+    txn.put(keys::unit(container.unit), named.encode());
     let acl = Acl { public_access: wanted.public_access, policies: Vec::new() };
     acl::write(txn, holder(wanted.account, wanted.name.as_str()), &acl)?;
     Ok(ContainerProperties::of(container, wanted.public_access, txn.now()))
@@ -120,9 +121,9 @@ async fn make(txn: &Txn, wanted: &CreateContainer) -> Result<ContainerProperties
 /// Get Container Properties and Get Container Metadata.
 #[derive(Clone, Debug)]
 pub struct GetContainerProperties {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
@@ -196,9 +197,9 @@ impl ContainerPreconditions<'_> {
 /// Set Container Metadata.
 #[derive(Clone, Debug)]
 pub struct SetContainerMetadata<'a> {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// What it is decided by; of conditions only If-Modified-Since.
     pub preconditions: ContainerPreconditions<'a>,
@@ -229,7 +230,7 @@ async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetContainerMetadata<'_>>
     container.lease = request.preconditions.admit(rule, LeaseUse::Write, &container, txn.now())?;
     container.metadata.clone_from(&request.metadata);
     container.touch(txn);
-    txn.put(keys::container(request.account, &request.name), container.encode()?);
+    txn.put(keys::container(request.account, &request.name), container.encode());
     Ok(Written { etag: container.etag, last_modified: container.last_modified })
 }
 
@@ -244,9 +245,9 @@ impl Container {
 /// Lease Container.
 #[derive(Clone, Debug)]
 pub struct LeaseContainer<'a> {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// The conditions: dates only.
     pub conditions: Conditions<'a>,
@@ -284,7 +285,7 @@ async fn lease(txn: &Txn, request: &Allowed<'_, LeaseContainer<'_>>) -> Result<L
     let change = container.lease.apply(Leasable::Container, request.operation, txn.now());
     let change = change.map_err(BlobError::LeaseOperation)?;
     container.lease = change.lease;
-    txn.put(keys::container(request.account, &request.name), container.encode()?);
+    txn.put(keys::container(request.account, &request.name), container.encode());
     let written = Written { etag: container.etag, last_modified: container.last_modified };
     Ok(LeaseAnswer { written, outcome: change.outcome })
 }
@@ -292,9 +293,9 @@ async fn lease(txn: &Txn, request: &Allowed<'_, LeaseContainer<'_>>) -> Result<L
 /// Delete Container.
 #[derive(Clone, Debug)]
 pub struct DeleteContainer<'a> {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// What it is decided by; of conditions dates only.
     pub preconditions: ContainerPreconditions<'a>,
@@ -328,7 +329,7 @@ async fn delete(txn: &Txn, request: &Allowed<'_, DeleteContainer<'_>>) -> Result
     acl::write(txn, holder(request.account, request.name.as_str()), &Acl::default())?;
     txn.put(
         keys::sweep(container.unit),
-        SweepRecord { account: request.account.number(), reached: Vec::new() }.encode()?,
+        SweepRecord { account: request.account.number(), reached: Vec::new() }.encode(),
     );
     Ok(())
 }

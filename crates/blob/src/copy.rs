@@ -27,11 +27,12 @@ use crate::{
     blocks,
     body::{Begun, Body},
     errors::BlobError,
-    object::{Address, FoundBlob, SnapshotTime, find_part, find_to_replace},
+    object::{Address, FoundBlob, find_part, find_to_replace},
+    part::{BlobPart, NamedPart},
     permissions,
     preconditions::{Preconditions, resource},
     properties::{BlobProperties, Written},
-    records::{Blob, BlobKind, CopyProgress, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags},
+    state::{Blob, BlobKind, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags},
     tier::{self, AccessTier},
 };
 
@@ -51,10 +52,10 @@ const PIECE: usize = 1024;
 /// The source of a copy, or of an operation From URL, that is a blob of this account: an operation of its own.
 #[derive(Clone, Debug)]
 pub struct SourceBlob<'a> {
-    /// Which.
+    /// The blob that is read.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// `x-ms-source-if-…`
     pub conditions: Conditions<'a>,
     /// `x-ms-source-if-tags`
@@ -66,7 +67,7 @@ pub struct SourceBlob<'a> {
 impl Operation for SourceBlob<'_> {
     fn need(&self) -> Need<'_> {
         let rule = permissions::with_tags(permissions::READ_BLOB, self.tags || self.if_tags.is_some());
-        self.address.need_part(self.snapshot.as_ref(), rule)
+        self.address.need_part(&self.part, rule)
     }
 }
 
@@ -89,7 +90,6 @@ pub(crate) async fn source(
 ) -> Result<FoundBlob, BlobError> {
     let (row, container, blob) = admitted_source(rows, request, now).await?;
     tier::refuse_archived(&blob, now).map_err(|_| BlobError::SourceArchived)?;
-    let snapshot = request.snapshot.as_ref().map(|snapshot| snapshot.time);
     Ok(FoundBlob {
         content: blob.content,
         holdings: blob.holdings,
@@ -97,7 +97,7 @@ pub(crate) async fn source(
         row,
         place: (container, request.address.blob.as_str().to_owned()),
         kept: None,
-        properties: BlobProperties::of(blob, snapshot, now),
+        properties: BlobProperties::of(blob, request.part.by_time(), now),
     })
 }
 
@@ -106,7 +106,7 @@ async fn admitted_source(
     request: &SourceBlob<'_>,
     now: Timestamp,
 ) -> Result<(bytes::Bytes, types::UnitId, Blob), BlobError> {
-    let found = find_part(rows, &request.address, request.snapshot.as_ref(), now).await;
+    let found = find_part(rows, &request.address, request.part.by_time(), now).await;
     // The container that does not exist is that of the source, which the client must be able to tell.
     let (row, container, blob) = found.map_err(|error| match error {
         BlobError::ContainerNotFound => BlobError::Source(SourceRefusal::NotFound),
@@ -164,7 +164,7 @@ impl CopyMode {
 /// Copy Blob, Copy Blob From URL, Put Blob From URL: the destination.
 #[derive(Clone, Debug)]
 pub struct CopyBlob<'a> {
-    /// Which.
+    /// The blob that is copied into.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -275,8 +275,9 @@ impl CopyBlob<'_> {
             source: self.source_url.clone(),
             status,
             description: None,
-            progress: CopyProgress { copied: if done { total } else { 0 }, total },
-            completed: done.then(|| now.ticks()),
+            copied: if done { total } else { 0 },
+            total,
+            completed: done.then_some(now),
         }
     }
 }
@@ -290,7 +291,7 @@ impl Blobs {
     pub async fn begin_copy(&self, asked: &Asked<CopyBlob<'_>>) -> Result<Begun<'_>, BlobError> {
         let (rows, now) = self.view();
         let request = &asked.authorize(&rows).await?;
-        let (_, _, old) = find_part(&rows, &request.address, None, now).await?;
+        let (_, _, old) = find_part(&rows, &request.address, BlobPart::Base, now).await?;
         admit(request, request.mode.kind(BlobKind::Block)?, old.as_ref(), now)?;
         Ok(self.begun())
     }
@@ -411,7 +412,7 @@ async fn copy(
             old.extra_mut().shared = true;
         }
         let from = source_request.address.place(source_container);
-        let is_base = source_request.snapshot.is_none();
+        let is_base = source_request.part.is_base();
         job::begin_map(txn, request, (from, &mut source, is_base.then_some(source_row)), place).await?;
     }
     store_new(txn, place, &blob, old.as_ref()).await?;

@@ -16,7 +16,8 @@ use crate::{
     keys,
     list::{PAGE_BYTES, Page, bytes_of},
     permissions,
-    records::{Blob, Tags, UnitRecord},
+    records::UnitRecord,
+    state::{Blob, Tags},
 };
 
 /// Index rows that a page looks at.
@@ -25,7 +26,7 @@ const EXAMINED: usize = 20_000;
 /// Find Blobs by Tags.
 #[derive(Clone, Debug)]
 pub struct FindBlobs<'a> {
-    /// The account.
+    /// The account whose rows are listed.
     pub account: UnitId,
     /// Only in this container.
     pub container: Option<ContainerName>,

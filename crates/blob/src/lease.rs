@@ -20,7 +20,7 @@ use crate::{
 /// Lease Blob.
 #[derive(Clone, Debug)]
 pub struct LeaseBlob<'a> {
-    /// Which.
+    /// The blob that is leased.
     pub address: Address,
     /// The conditions.
     pub conditions: Conditions<'a>,
@@ -79,6 +79,6 @@ async fn lease(txn: &Txn, request: &Allowed<'_, LeaseBlob<'_>>) -> Result<LeaseA
     let change = blob.lease.apply(Leasable::Blob, request.operation, txn.now());
     let change = change.map_err(BlobError::LeaseOperation)?;
     blob.lease = change.lease;
-    request.address.place(container).put(txn, &blob)?;
+    request.address.place(container).put(txn, &blob);
     Ok(LeaseAnswer { written: Written::of(&blob), outcome: change.outcome })
 }

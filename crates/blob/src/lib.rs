@@ -19,6 +19,7 @@ pub mod block_list;
 pub mod blocks;
 pub mod body;
 pub mod container;
+mod content_md5;
 pub mod copy;
 pub mod download;
 pub mod errors;
@@ -30,6 +31,7 @@ pub mod list;
 pub mod object;
 pub mod page_blob;
 pub mod page_ranges;
+pub mod part;
 mod permissions;
 mod preconditions;
 mod properties;
@@ -39,15 +41,17 @@ mod service;
 pub mod settings;
 mod sharing;
 pub mod snapshot;
+mod state;
 pub mod sweep;
 pub mod tags;
 pub mod tier;
 
 pub use access::need::PublicAccess;
+pub use content_md5::ContentMd5;
 pub use preconditions::Preconditions;
 pub use properties::{BlobProperties, Written};
-pub use records::{BlobKind, ContentMd5, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags};
 pub use service::Blobs;
+pub use state::{BlobKind, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags};
 
 // The tests inside of the crate use what those outside of it do.
 #[cfg(test)]

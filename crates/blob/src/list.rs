@@ -13,9 +13,9 @@ use crate::{
     errors::BlobError,
     keys,
     object::BlobProperties,
-    permissions,
-    records::{Blob, Container},
-    snapshot,
+    part::BlobPart,
+    permissions, snapshot,
+    state::{Blob, Container},
 };
 
 /// Rows that a page looks at beyond those it shows.
@@ -26,7 +26,7 @@ pub(crate) const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// List Containers.
 #[derive(Clone, Debug)]
 pub struct ListContainers {
-    /// The account.
+    /// The account whose rows are listed.
     pub account: UnitId,
     /// Only names that begin with this.
     pub prefix: String,
@@ -150,9 +150,9 @@ impl Marker {
 /// List Blobs.
 #[derive(Clone, Debug)]
 pub struct ListBlobs {
-    /// The account.
+    /// The account whose rows are listed.
     pub account: UnitId,
-    /// The container.
+    /// The container whose blobs are listed.
     pub container: ContainerName,
     /// Only names that begin with this.
     pub prefix: String,
@@ -247,7 +247,8 @@ async fn blobs(
             return Ok(page.ending(Some(Marker::name(name))));
         }
         let blob = Blob::decode(&row.value)?;
-        if blob.is_expired(now) || (blob.extra().uncommitted && !request.uncommitted) {
+        let deleted = blob.extra().deleted.is_some();
+        if deleted || blob.is_expired(now) || (blob.extra().uncommitted && !request.uncommitted) {
             passed_over += 1;
             continue;
         }
@@ -269,7 +270,7 @@ async fn blobs(
                 return Ok(page.ending(Some(Marker { name, snapshot: Some(next) })));
             }
         }
-        page.push_blob(name, BlobProperties::of(blob, None, now), request.metadata);
+        page.push_blob(name, BlobProperties::of(blob, BlobPart::Base, now), request.metadata);
     }
     Ok(page.ending(None))
 }
@@ -306,7 +307,7 @@ async fn snapshots(
     page: &mut Filling<Listed>,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, BlobError> {
-    let gone_to = Timestamp::from_ticks(base.extra().snapshots_gone_to.saturating_add(1));
+    let gone_to = Timestamp::from_ticks(base.extra().snapshots_gone_to.ticks().saturating_add(1));
     let mut range = keys::snapshots(container, name);
     go_on_from(&mut range, keys::snapshot(container, name, from.max(base.created).max(gone_to)));
     let mut scan = rows.scan(range, Direction::Ascending);
@@ -317,9 +318,12 @@ async fn snapshots(
             return Ok(Some(time));
         }
         debug_assert!(snapshot::belongs(base, time));
-        let properties = BlobProperties::of(Blob::decode(&row.value)?, Some(time), now);
-        page.push_blob(name.to_owned(), properties, request.metadata);
         last = time;
+        let snapshot = Blob::decode(&row.value)?;
+        if snapshot.exists(now) {
+            let properties = BlobProperties::of(snapshot, BlobPart::Snapshot(time), now);
+            page.push_blob(name.to_owned(), properties, request.metadata);
+        }
     }
     Ok(page.is_full().then(|| Timestamp::from_ticks(last.ticks().saturating_add(1))))
 }

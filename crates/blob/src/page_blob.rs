@@ -27,7 +27,8 @@ use crate::{
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, BlobKind, PlaceRecord},
+    records::PlaceRecord,
+    state::{Blob, BlobKind},
 };
 
 /// Written parts that one transaction clears.
@@ -36,7 +37,7 @@ const CLEARED_AT_ONCE: usize = 8192;
 /// Put Blob of a page blob: pages that are all zero.
 #[derive(Clone, Debug)]
 pub struct CreatePageBlob<'a> {
-    /// Which.
+    /// The blob to create or replace.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -78,7 +79,7 @@ async fn create(txn: &Txn, request: &Allowed<'_, CreatePageBlob<'_>>) -> Result<
         lease,
     };
     let mut blob = made.blob(txn, &request.new, old.as_ref())?;
-    blob.extra_mut().sequence_number = request.sequence_number.value();
+    blob.extra_mut().sequence_number = request.sequence_number;
     store_new(txn, request.address.place(container), &blob, old.as_ref()).await?;
     Ok(Written::of(&blob))
 }
@@ -95,7 +96,7 @@ pub(crate) const fn check_length(length: u64) -> Result<(), BlobError> {
 /// Put Page: update, clear, and From URL once its bytes are here.
 #[derive(Clone, Debug)]
 pub struct PutPages<'a> {
-    /// Which.
+    /// The page blob that is written.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -216,7 +217,7 @@ async fn update(
 
 fn changed(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<PagesWritten, BlobError> {
     blob.touch(txn.now(), txn.fresh_id());
-    place.put(txn, blob)?;
+    place.put(txn, blob);
     Ok(PagesWritten { written: Written::of(blob), sequence_number: blob.sequence_number() })
 }
 
@@ -270,7 +271,7 @@ pub(crate) async fn cut(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<
     if done {
         txn.delete(key);
     } else {
-        txn.put(key, PlaceRecord { id: content }.encode()?);
+        txn.put(key, PlaceRecord { id: content }.encode());
     }
     blob.extra_mut().untrimmed = !done;
     Ok(())
@@ -285,7 +286,7 @@ pub(crate) async fn trim(txn: &Txn, place: Place<'_>) -> Result<bool, BlobError>
         return Ok(true);
     };
     cut(txn, place, &mut blob).await?;
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     Ok(!blob.extra().untrimmed)
 }
 

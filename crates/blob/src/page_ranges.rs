@@ -10,11 +10,12 @@ use types::Timestamp;
 use crate::{
     Blobs,
     errors::BlobError,
-    object::{Address, FoundBlob, SnapshotTime, admitted, find_at, find_snapshot},
+    object::{Address, FoundBlob, admitted, find_at, find_snapshot},
+    part::{BlobPart, NamedPart},
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::BlobKind,
+    state::BlobKind,
 };
 
 /// Ranges of one answer when nobody says how many.
@@ -27,10 +28,10 @@ const PIECE: usize = 1024;
 /// Get Page Ranges.
 #[derive(Clone, Debug)]
 pub struct GetPageRanges<'a> {
-    /// Which.
+    /// The page blob.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
     /// Only what is in `start..end`.
@@ -47,7 +48,7 @@ pub struct GetPageRanges<'a> {
 
 impl Operation for GetPageRanges<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::READ_BLOB))
+        self.address.need_part(&self.part, self.preconditions.need(permissions::READ_BLOB))
     }
 }
 
@@ -113,8 +114,8 @@ async fn list(
     marker: Option<u64>,
     now: Timestamp,
 ) -> Result<PageRanges, BlobError> {
-    let snapshot = request.snapshot.as_ref();
-    let (found, _) = admitted(rows, &request.address, snapshot, &request.preconditions, now).await?;
+    let part = request.part.by_time();
+    let (found, _) = admitted(rows, &request.address, part, &request.preconditions, now).await?;
     let properties = &found.properties;
     if properties.kind != BlobKind::Page {
         return Err(BlobError::InvalidBlobType);
@@ -181,7 +182,9 @@ async fn previous_epoch(
     previous: Timestamp,
     now: Timestamp,
 ) -> Result<u64, BlobError> {
-    if request.snapshot.as_ref().is_some_and(|snapshot| previous > snapshot.time) {
+    if let BlobPart::Snapshot(time) = request.part.by_time()
+        && previous > time
+    {
         return Err(BlobError::PreviousSnapshotCannotBeNewer);
     }
     let (container, base) = find_at(rows, &request.address, now).await?;

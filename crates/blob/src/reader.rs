@@ -24,8 +24,8 @@ use crate::{
     errors::BlobError,
     lifecycle::Place,
     object::{self, FoundBlob},
-    records::{Blob, BlobKind},
     sharing,
+    state::{Blob, BlobKind},
 };
 
 /// Parts of a map that are opened at once.
@@ -183,7 +183,7 @@ pub(crate) async fn find_and_keep(store: &Store, asked: &Asked<GetBlob<'_>>) -> 
 
 /// True for what is written in place.
 fn changes(found: &FoundBlob) -> bool {
-    found.properties.kind == BlobKind::Page && found.properties.snapshot.is_none()
+    found.properties.kind == BlobKind::Page && found.properties.part.is_base()
 }
 
 /// Opens a chunk; `None` when it was freed, which a blob that changed meanwhile can do to it.
@@ -215,7 +215,7 @@ async fn keep_epoch(txn: &Txn, found: &FoundBlob) -> Result<bool, BlobError> {
     let extra = blob.extra_mut();
     extra.epoch = found.epoch + 1;
     extra.newest_shared_epoch = Some(found.epoch);
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     sharing::ask_to_prune(txn, place, blob.content)?;
     Ok(true)
 }

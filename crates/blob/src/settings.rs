@@ -20,13 +20,13 @@ use crate::{
     page_blob, permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, BlobKind, HttpHeaders, Metadata},
+    state::{Blob, BlobKind, HttpHeaders, Metadata},
 };
 
 /// Set Blob Properties.
 #[derive(Clone, Debug)]
 pub struct SetProperties<'a> {
-    /// Which.
+    /// The blob that gets the properties.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -107,7 +107,7 @@ async fn set_properties(txn: &Txn, request: &Allowed<'_, SetProperties<'_>>) -> 
     }
     if let Some(action) = request.sequence_number {
         let next = action.apply(blob.sequence_number());
-        blob.extra_mut().sequence_number = next.map_err(|_| BlobError::SequenceNumberIncrementTooLarge)?.value();
+        blob.extra_mut().sequence_number = next.map_err(|_| BlobError::SequenceNumberIncrementTooLarge)?;
     }
     if let Some(length) = request.length {
         page_blob::check_length(length)?;
@@ -124,7 +124,7 @@ async fn set_properties(txn: &Txn, request: &Allowed<'_, SetProperties<'_>>) -> 
         }
     }
     blob.touch(txn.now(), txn.fresh_id());
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     let sequence_number = (blob.kind == BlobKind::Page).then(|| blob.sequence_number());
     Ok(Step::Done(PropertiesSet { written: Written::of(&blob), sequence_number }))
 }
@@ -132,7 +132,7 @@ async fn set_properties(txn: &Txn, request: &Allowed<'_, SetProperties<'_>>) -> 
 /// Set Blob Metadata.
 #[derive(Clone, Debug)]
 pub struct SetMetadata<'a> {
-    /// Which.
+    /// The blob that gets the metadata.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -160,7 +160,7 @@ async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetMetadata<'_>>) -> Resu
     let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
     blob.metadata.clone_from(&request.metadata);
     blob.touch(txn.now(), txn.fresh_id());
-    request.address.place(container).put(txn, &blob)?;
+    request.address.place(container).put(txn, &blob);
     Ok(Written::of(&blob))
 }
 
@@ -193,7 +193,7 @@ impl Expiry {
 /// Set Blob Expiry.
 #[derive(Clone, Debug)]
 pub struct SetExpiry<'a> {
-    /// Which.
+    /// The blob that is to be gone.
     pub address: Address,
     /// What it is decided by: the lease id.
     pub preconditions: Preconditions<'a>,
@@ -222,13 +222,13 @@ async fn set_expiry(txn: &Txn, request: &Allowed<'_, SetExpiry<'_>>) -> Result<W
     let (place, now) = (request.address.place(container), txn.now());
     let expiry = request.expiry.resolve(blob.created, now)?;
     if let Some(before) = blob.extra().expiry {
-        txn.delete(keys::expiry(Timestamp::from_ticks(before), container, place.name));
+        txn.delete(keys::expiry(before, container, place.name));
     }
     if let Some(expiry) = expiry {
         txn.put(keys::expiry(expiry, container, place.name), Bytes::new());
     }
-    blob.extra_mut().expiry = expiry.map(Timestamp::ticks);
+    blob.extra_mut().expiry = expiry;
     blob.touch(now, txn.fresh_id());
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     Ok(Written::of(&blob))
 }

@@ -13,10 +13,11 @@ use crate::{
     errors::BlobError,
     keys,
     lifecycle::Place,
-    object::{Address, SnapshotTime, find, find_part},
+    object::{Address, find, find_part},
+    part::NamedPart,
     permissions,
     preconditions::Preconditions,
-    records::Tags,
+    state::Tags,
 };
 
 /// Why tags are not stored.
@@ -96,17 +97,17 @@ pub(crate) fn unindex(txn: &Txn, place: Place<'_>, tags: &Tags) {
 /// Get Blob Tags.
 #[derive(Clone, Debug)]
 pub struct GetTags<'a> {
-    /// Which.
+    /// The blob that has the tags.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// What it is decided by; its conditions are those of `x-ms-blob-if-…`.
     pub preconditions: Preconditions<'a>,
 }
 
 impl Operation for GetTags<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::GET_TAGS)
+        self.address.need_part(&self.part, permissions::GET_TAGS)
     }
 }
 
@@ -122,7 +123,7 @@ impl Blobs {
 }
 
 async fn get(rows: &impl Read, request: &Allowed<'_, GetTags<'_>>, now: Timestamp) -> Result<Tags, BlobError> {
-    let (_, _, blob) = find_part(rows, &request.address, request.snapshot.as_ref(), now).await?;
+    let (_, _, blob) = find_part(rows, &request.address, request.part.by_time(), now).await?;
     request.preconditions.admit_read(blob.as_ref(), now)?;
     let blob = blob.ok_or(BlobError::BlobNotFound)?;
     Ok(blob.extra().tags.clone())
@@ -131,7 +132,7 @@ async fn get(rows: &impl Read, request: &Allowed<'_, GetTags<'_>>, now: Timestam
 /// Set Blob Tags.
 #[derive(Clone, Debug)]
 pub struct SetTags<'a> {
-    /// Which.
+    /// The blob that gets the tags.
     pub address: Address,
     /// What it is decided by; its conditions are those of `x-ms-blob-if-…`.
     pub preconditions: Preconditions<'a>,
@@ -165,7 +166,8 @@ async fn set(txn: &Txn, request: &Allowed<'_, SetTags<'_>>) -> Result<(), BlobEr
     unindex(txn, place, &blob.extra().tags);
     index(txn, place, &tags);
     blob.extra_mut().tags = tags;
-    place.put(txn, &blob)
+    place.put(txn, &blob);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ use blob::{
     object::{Address, DeleteBlob, ReadBlob},
     page_blob::{CreatePageBlob, PutPages},
     page_ranges::GetPageRanges,
+    part::NamedPart,
     settings::{SetMetadata, SetProperties},
     snapshot::SnapshotBlob,
     tags::GetTags,
@@ -136,7 +137,7 @@ impl Scene {
     async fn everything(&self, grant: &Grant) -> Vec<(&'static str, String)> {
         let Self { blobs, .. } = self;
         let pre = Preconditions::default;
-        let read = |blob| ReadBlob { address: self.address(blob), snapshot: None, preconditions: pre() };
+        let read = |blob| ReadBlob { address: self.address(blob), part: NamedPart::Base, preconditions: pre() };
         let body = || async {
             // Bytes that came while the caller still was allowed.
             bring(blobs.begin_put_blob(&asked(self.put_blob("block")), None).await.unwrap(), &[1; 512]).await
@@ -156,11 +157,11 @@ impl Scene {
         let (address, list) = (self.address("block"), BlockListType::All);
         ask!(
             "Get Block List",
-            get_block_list(GetBlockList { address, snapshot: None, lease_id: None, if_tags: None, list })
+            get_block_list(GetBlockList { address, part: NamedPart::Base, lease_id: None, if_tags: None, list })
         );
         let ranges = GetPageRanges {
             address: self.address("page"),
-            snapshot: None,
+            part: NamedPart::Base,
             preconditions: pre(),
             range: None,
             previous: None,
@@ -169,7 +170,7 @@ impl Scene {
             at_once: true,
         };
         ask!("Get Page Ranges", get_page_ranges(ranges));
-        let tags = GetTags { address: self.address("block"), snapshot: None, preconditions: pre() };
+        let tags = GetTags { address: self.address("block"), part: NamedPart::Base, preconditions: pre() };
         ask!("Get Blob Tags", get_blob_tags(tags));
         ask!("Put Blob", begin_put_blob(self.put_blob("new"), None));
         ask!("Put Blob, its bytes here", put_blob(self.put_blob("new"), &body().await, None));
@@ -214,7 +215,7 @@ impl Scene {
         answers.push(("a source that is read", name_of(&blobs.open_source(&grant.ask(self.source()), None, 9).await)));
         let delete = DeleteBlob {
             address: self.address("copied"),
-            snapshot: None,
+            part: NamedPart::Base,
             preconditions: pre(),
             snapshots: None,
             tier_modified_since: None,
@@ -226,7 +227,7 @@ impl Scene {
 
     fn source(&self) -> SourceBlob<'static> {
         let conditions = Conditions::default();
-        SourceBlob { address: self.address("block"), snapshot: None, conditions, if_tags: None, tags: false }
+        SourceBlob { address: self.address("block"), part: NamedPart::Base, conditions, if_tags: None, tags: false }
     }
 }
 
@@ -270,8 +271,11 @@ fn a_container_that_becomes_private_meanwhile_serves_nobody() {
         let (account, name) = (scene.account.unit, container_name("things"));
         let properties = anybody.ask(GetContainerProperties { account, name: name.clone(), lease_id: None });
         let listing = anybody.ask(ListBlobs::new(account, name.clone(), 10));
-        let read =
-            ReadBlob { address: scene.address("block"), snapshot: None, preconditions: Preconditions::default() };
+        let read = ReadBlob {
+            address: scene.address("block"),
+            part: NamedPart::Base,
+            preconditions: Preconditions::default(),
+        };
         let download = anybody.ask(GetBlob { read, range: None, if_range: None });
         let table = [
             (PublicAccess::Container, ["ok", "ok", "ok"]),

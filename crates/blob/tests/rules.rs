@@ -11,6 +11,7 @@ use blob::{
     blocks::{BlockListType, GetBlockList},
     copy::CopyMode,
     page_ranges::GetPageRanges,
+    part::NamedPart,
     settings::{Expiry, SetProperties},
     snapshot::SnapshotBlob,
     tags::GetTags,
@@ -89,13 +90,13 @@ async fn perform(world: &World, operation: &str, blob: &str, pre: Preconditions<
         "get block list" => {
             let list = BlockListType::All;
             let (address, if_tags) = (address(blob), pre.if_tags);
-            let request = asked(GetBlockList { address, snapshot: None, lease_id, if_tags, list });
+            let request = asked(GetBlockList { address, part: NamedPart::Base, lease_id, if_tags, list });
             name_of(&world.blobs.get_block_list(&request).await)
         }
         "get page ranges" => {
             let request = asked(GetPageRanges {
                 address: address(blob),
-                snapshot: None,
+                part: NamedPart::Base,
                 preconditions: pre,
                 range: None,
                 previous: None,
@@ -106,7 +107,7 @@ async fn perform(world: &World, operation: &str, blob: &str, pre: Preconditions<
             name_of(&world.blobs.get_page_ranges(&request).await)
         }
         "get tags" => {
-            let request = asked(GetTags { address: address(blob), snapshot: None, preconditions: pre });
+            let request = asked(GetTags { address: address(blob), part: NamedPart::Base, preconditions: pre });
             name_of(&world.blobs.get_blob_tags(&request).await)
         }
         other => panic!("{other}"),

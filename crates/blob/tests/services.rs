@@ -15,6 +15,7 @@ use blob::{
     },
     find::FindBlobs,
     list::{ListBlobs, ListContainers},
+    part::NamedPart,
     settings::{Expiry, SetMetadata},
     tier::{AccessTier, SetTier, TierSet},
 };
@@ -309,7 +310,7 @@ fn an_archived_blob_is_not_read_until_it_is_rehydrated() {
         time.advance(Duration::from_secs(4));
         let hurry = &asked(SetTier {
             address: address("b"),
-            snapshot: None,
+            part: NamedPart::Base,
             preconditions: pre(),
             tier: AccessTier::Hot,
             priority: Some(RehydratePriority::High),

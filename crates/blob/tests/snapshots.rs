@@ -4,7 +4,7 @@
 
 mod support;
 
-use blob::{Preconditions, list::ListBlobs, object::DeleteSnapshots, snapshot::SnapshotBlob};
+use blob::{Preconditions, list::ListBlobs, object::DeleteSnapshots, part::BlobPart, snapshot::SnapshotBlob};
 use support::*;
 
 #[test]
@@ -41,7 +41,7 @@ fn a_snapshot_keeps_its_state_and_the_blob_keeps_its_etag() {
         assert_eq!(world.get_part("b", Some(first.snapshot)).await.unwrap(), b"one");
         let kept = world.properties_with("b", Some(second.snapshot), Preconditions::default()).await.unwrap();
         assert_eq!(kept.metadata, [("a".to_owned(), "b".to_owned())]);
-        assert_eq!((kept.lease, kept.snapshot), (None, Some(second.snapshot)));
+        assert_eq!((kept.lease, kept.part), (None, BlobPart::Snapshot(second.snapshot)));
         world.check_empties().await;
     });
 }

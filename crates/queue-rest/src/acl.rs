@@ -4,14 +4,12 @@ use access::{acl::Acl, need::Service};
 use http::StatusCode;
 use queue::{GetQueueAcl, SetQueueAcl};
 use rest::{Caller, Request, Response, ServiceError, delegation_key, signed_identifiers};
-use store::Scope;
 
 use crate::{QueueService, errors, names};
 
 pub(crate) async fn get(service: &QueueService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
-    let rows = service.store.snapshot();
-    let operation = caller.authorize(&rows, GetQueueAcl { address: names::address(caller, request)? }).await?;
-    let acl = queue::acl(&rows, &operation).await.map_err(errors::of)?;
+    let asked = caller.ask(GetQueueAcl { address: names::address(caller, request)? });
+    let acl = service.queues.get_queue_acl(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::OK).xml(signed_identifiers::write(&acl.policies)))
 }
 
@@ -23,15 +21,8 @@ pub(crate) async fn set(
     let address = names::address(caller, &request)?;
     let body = request.body.collect(caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
     let policies = signed_identifiers::parse(Service::Queue, &body)?;
-    let operation = SetQueueAcl { address, acl: Acl { policies, ..Acl::default() } };
-    let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
-    let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object);
-    service
-        .store
-        .transact(scope, |txn| async move { queue::set_acl(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(SetQueueAcl { address, acl: Acl { policies, ..Acl::default() } });
+    service.queues.set_queue_acl(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }
 
@@ -41,6 +32,5 @@ pub(crate) async fn user_delegation_key(
     request: &mut Request,
 ) -> Result<Response, ServiceError> {
     let document = request.body.collect(caller.known()?, delegation_key::BODY_MAX_BYTES).await?;
-    let rows = service.store.snapshot();
-    delegation_key::answer(caller, &rows, Service::Queue, &document, request.received_at).await
+    delegation_key::answer(&service.settings, caller, Service::Queue, &document, request.received_at).await
 }

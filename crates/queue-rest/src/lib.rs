@@ -15,26 +15,26 @@ mod xml;
 use std::sync::Arc;
 
 use access::{Accounts, need::Service::Queue};
-use queue::Messages;
+use account::Settings;
+use queue::Queues;
 use rest::{BoxFuture, Outcome, Request, Service, ServiceError, cors};
-use store::Store;
 
 /// Draws 128 random bits; `None` when the system gives none.
 pub type Random = fn() -> Option<u128>;
 
 /// The service behind the queue port.
 pub struct QueueService {
-    store: Store,
+    queues: Queues,
+    settings: Settings,
     accounts: Arc<Accounts>,
-    messages: Messages,
     random: Random,
 }
 
 impl QueueService {
-    /// Serves these accounts from this store. Ids and receipts of messages are drawn with `random`.
+    /// Serves the queues of these accounts. Ids and receipts of messages are drawn with `random`.
     #[must_use]
-    pub fn new(store: Store, accounts: Arc<Accounts>, random: Random) -> Self {
-        Self { messages: Messages::new(store.clone()), store, accounts, random }
+    pub const fn new(queues: Queues, settings: Settings, accounts: Arc<Accounts>, random: Random) -> Self {
+        Self { queues, settings, accounts, random }
     }
 
     fn random(&self) -> Result<u128, ServiceError> {
@@ -49,6 +49,6 @@ impl Service for QueueService {
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
         let answer = |request| route::answer(self, request);
-        Box::pin(cors::around(&self.store, &self.accounts, Queue, request, answer))
+        Box::pin(cors::around(&self.settings, &self.accounts, Queue, request, answer))
     }
 }

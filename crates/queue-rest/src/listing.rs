@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{StatusCode, header};
-use queue::list::{self, ListQueues};
+use queue::list::ListQueues;
 use rest::{Caller, Request, Response, ServiceError, xml::XmlWriter};
 use types::limits::LIST_PAGE_MAX;
 
@@ -25,9 +25,7 @@ pub(crate) async fn queues(
         marker: marker.map(read_marker).transpose()?,
         limit: limit.min(LIST_PAGE_MAX),
     };
-    let rows = service.store.snapshot();
-    let operation = caller.authorize(&rows, operation).await?;
-    let page = list::queues(&rows, &operation).await.map_err(errors::of)?;
+    let page = service.queues.list_queues(&caller.ask(operation)).await.map_err(errors::of)?;
 
     let host = request.header(&header::HOST).ok().flatten().unwrap_or_default();
     let scheme = if request.secure { "https" } else { "http" };

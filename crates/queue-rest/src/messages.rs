@@ -3,10 +3,9 @@
 use http::{HeaderName, StatusCode};
 use queue::{
     message::{DeleteMessage, GetMessages, MessageId, PeekMessages, PutMessage, UpdateMessage},
-    queue::{self as domain, ClearMessages},
+    queue::ClearMessages,
 };
 use rest::{Caller, Request, Response, ServiceError, dates};
-use store::Scope;
 
 use crate::{QueueService, errors, names, parameters, xml};
 
@@ -26,8 +25,7 @@ pub(crate) async fn put(
         times,
         text: xml::message_text(&mut request.body, caller.known()?).await?,
     };
-    let operation = caller.authorize(&service.store.snapshot(), operation).await?;
-    let (properties, hold) = service.messages.put(&operation).await.map_err(errors::of)?;
+    let (properties, hold) = service.queues.put_message(&caller.ask(operation)).await.map_err(errors::of)?;
     let response = Response::new(StatusCode::CREATED);
     // Before, the answer said nothing about the message.
     Ok(if caller.version.at_least(2016, 5, 31) { response.xml(xml::put_message(&properties, &hold)) } else { response })
@@ -40,16 +38,14 @@ pub(crate) async fn get(service: &QueueService, caller: &Caller, request: &Reque
         timeout: parameters::get_timeout(request)?,
         receipt: service.random()?,
     };
-    let operation = caller.authorize(&service.store.snapshot(), operation).await?;
-    let got = service.messages.get(&operation).await.map_err(errors::of)?;
+    let got = service.queues.get_messages(&caller.ask(operation)).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::OK).xml(xml::got_messages(&got)))
 }
 
 pub(crate) async fn peek(service: &QueueService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let operation =
         PeekMessages { address: names::address(caller, request)?, number: parameters::number_of_messages(request)? };
-    let operation = caller.authorize(&service.store.snapshot(), operation).await?;
-    let peeked = service.messages.peek(&operation).await.map_err(errors::of)?;
+    let peeked = service.queues.peek_messages(&caller.ask(operation)).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::OK).xml(xml::peeked_messages(&peeked)))
 }
 
@@ -66,8 +62,7 @@ pub(crate) async fn update(
         receipt: service.random()?,
         text: xml::optional_message_text(&mut request.body, caller.known()?).await?,
     };
-    let operation = caller.authorize(&service.store.snapshot(), operation).await?;
-    let hold = service.messages.update(&operation).await.map_err(errors::of)?;
+    let hold = service.queues.update_message(&caller.ask(operation)).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT)
         .text_header(POP_RECEIPT, &hold.receipt.to_string())
         .text_header(TIME_NEXT_VISIBLE, &dates::rfc1123(hold.next_visible)))
@@ -83,8 +78,7 @@ pub(crate) async fn delete(
         id: names::message(request)?,
         sent: parameters::pop_receipt(request)?,
     };
-    let operation = caller.authorize(&service.store.snapshot(), operation).await?;
-    service.messages.delete(&operation).await.map_err(errors::of)?;
+    service.queues.delete_message(&caller.ask(operation)).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }
 
@@ -94,13 +88,6 @@ pub(crate) async fn clear(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let operation = ClearMessages { address: names::address(caller, request)? };
-    let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
-    let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object).reclaims();
-    service
-        .store
-        .transact(scope, |txn| async move { domain::clear(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    service.queues.clear_messages(&caller.ask(operation)).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }

@@ -1,9 +1,8 @@
 //! Create Queue, Delete Queue, Get and Set Queue Metadata.
 
 use http::{HeaderName, StatusCode};
-use queue::queue::{self as domain, CreateQueue, Created, DeleteQueue, GetQueueMetadata, SetQueueMetadata};
+use queue::queue::{CreateQueue, Created, DeleteQueue, GetQueueMetadata, SetQueueMetadata};
 use rest::{Caller, Request, Response, ServiceError, metadata};
-use store::Scope;
 
 use crate::{QueueService, errors, names};
 
@@ -16,14 +15,7 @@ pub(crate) async fn create(
 ) -> Result<Response, ServiceError> {
     let operation =
         CreateQueue { address: names::address(caller, request)?, metadata: metadata::from_headers(&request.headers)? };
-    let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
-    let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object);
-    let created = service
-        .store
-        .transact(scope, |txn| async move { domain::create(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    let created = service.queues.create_queue(&caller.ask(operation)).await.map_err(errors::of)?;
     Ok(Response::new(match created {
         Created::New => StatusCode::CREATED,
         Created::Same => StatusCode::NO_CONTENT,
@@ -36,14 +28,7 @@ pub(crate) async fn delete(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let operation = DeleteQueue { address: names::address(caller, request)? };
-    let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
-    let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object).reclaims();
-    service
-        .store
-        .transact(scope, |txn| async move { domain::delete(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    service.queues.delete_queue(&caller.ask(operation)).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }
 
@@ -53,9 +38,7 @@ pub(crate) async fn metadata(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let operation = GetQueueMetadata { address: names::address(caller, request)? };
-    let rows = service.store.snapshot();
-    let operation = caller.authorize(&rows, operation).await?;
-    let found = domain::metadata(&rows, &operation).await.map_err(errors::of)?;
+    let found = service.queues.get_queue_metadata(&caller.ask(operation)).await.map_err(errors::of)?;
     let response = Response::new(StatusCode::OK);
     let response = response.number_header(APPROXIMATE_MESSAGES_COUNT, found.approximate_messages_count);
     Ok(metadata::to_headers(response, &found.metadata))
@@ -70,13 +53,6 @@ pub(crate) async fn set_metadata(
         address: names::address(caller, request)?,
         metadata: metadata::from_headers(&request.headers)?,
     };
-    let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
-    let object = operation.address.key();
-    let scope = Scope::unit(caller.unit()).object(&object);
-    service
-        .store
-        .transact(scope, |txn| async move { domain::set_metadata(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    service.queues.set_queue_metadata(&caller.ask(operation)).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }

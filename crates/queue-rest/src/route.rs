@@ -2,8 +2,7 @@
 
 use access::need::Service;
 use http::Method;
-use rest::{Outcome, Request, Response, ServiceError, caller, service_properties};
-use types::ErrorCode;
+use rest::{Outcome, Request, Response, ServiceError, caller, route::Routes, service_properties};
 
 use crate::{QueueService, acl, listing, messages, queues};
 
@@ -18,31 +17,32 @@ enum Level {
     Message,
 }
 
-/// The operations of the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    SetQueueServiceProperties,
-    GetQueueServiceProperties,
-    GetQueueServiceStats,
-    GetUserDelegationKey,
-    ListQueues,
-    CreateQueue,
-    DeleteQueue,
-    GetQueueMetadata,
-    SetQueueMetadata,
-    GetQueueAcl,
-    SetQueueAcl,
-    PutMessage,
-    /// Get Messages, or Peek Messages with `peekonly=true`.
-    GetMessages,
-    PeekMessages,
-    ClearMessages,
-    UpdateMessage,
-    DeleteMessage,
+rest::operations! {
+    /// The operations of the service.
+    enum Operation {
+        SetQueueServiceProperties,
+        GetQueueServiceProperties,
+        GetQueueServiceStats,
+        GetUserDelegationKey,
+        ListQueues,
+        CreateQueue,
+        DeleteQueue,
+        GetQueueMetadata,
+        SetQueueMetadata,
+        GetQueueAcl,
+        SetQueueAcl,
+        PutMessage,
+        /// Get Messages, or Peek Messages with `peekonly=true`.
+        GetMessages,
+        PeekMessages,
+        ClearMessages,
+        UpdateMessage,
+        DeleteMessage,
+    }
 }
 
 /// One row an operation: where, method, `restype`, `comp`.
-const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
+const TABLE: Routes<Level, Method, Operation> = Routes(&[
     (Level::Account, Method::PUT, "service", "properties", Operation::SetQueueServiceProperties),
     (Level::Account, Method::GET, "service", "properties", Operation::GetQueueServiceProperties),
     (Level::Account, Method::GET, "service", "stats", Operation::GetQueueServiceStats),
@@ -61,31 +61,7 @@ const TABLE: &[(Level, Method, &str, &str, Operation)] = &[
     (Level::Messages, Method::DELETE, "", "", Operation::ClearMessages),
     (Level::Message, Method::PUT, "", "", Operation::UpdateMessage),
     (Level::Message, Method::DELETE, "", "", Operation::DeleteMessage),
-];
-
-impl Operation {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::SetQueueServiceProperties => "SetQueueServiceProperties",
-            Self::GetQueueServiceProperties => "GetQueueServiceProperties",
-            Self::GetQueueServiceStats => "GetQueueServiceStats",
-            Self::GetUserDelegationKey => "GetUserDelegationKey",
-            Self::ListQueues => "ListQueues",
-            Self::CreateQueue => "CreateQueue",
-            Self::DeleteQueue => "DeleteQueue",
-            Self::GetQueueMetadata => "GetQueueMetadata",
-            Self::SetQueueMetadata => "SetQueueMetadata",
-            Self::GetQueueAcl => "GetQueueAcl",
-            Self::SetQueueAcl => "SetQueueAcl",
-            Self::PutMessage => "PutMessage",
-            Self::GetMessages => "GetMessages",
-            Self::PeekMessages => "PeekMessages",
-            Self::ClearMessages => "ClearMessages",
-            Self::UpdateMessage => "UpdateMessage",
-            Self::DeleteMessage => "DeleteMessage",
-        }
-    }
-}
+]);
 
 pub(crate) async fn answer(service: &QueueService, request: Request) -> Outcome {
     match find(&request) {
@@ -98,13 +74,15 @@ async fn run(service: &QueueService, mut request: Request, operation: Operation)
     let caller = caller::authenticate(&service.accounts, Service::Queue, &request)?;
     // Nothing of a queue is public, so nobody unknown is listened to any longer.
     caller.known()?;
-    match operation {
+    let answer = match operation {
         Operation::SetQueueServiceProperties => {
-            service_properties::set(&service.store, Service::Queue, &caller, &mut request).await
+            service_properties::set(&service.settings, Service::Queue, &caller, &mut request).await
         }
-        Operation::GetQueueServiceProperties => service_properties::get(&service.store, Service::Queue, &caller).await,
+        Operation::GetQueueServiceProperties => {
+            service_properties::get(&service.settings, Service::Queue, &caller).await
+        }
         Operation::GetQueueServiceStats => {
-            service_properties::stats(&service.store, Service::Queue, &caller, &request).await
+            service_properties::stats(&service.settings, Service::Queue, &caller, &request).await
         }
         Operation::GetUserDelegationKey => acl::user_delegation_key(service, &caller, &mut request).await,
         Operation::ListQueues => listing::queues(service, &caller, &request).await,
@@ -120,7 +98,8 @@ async fn run(service: &QueueService, mut request: Request, operation: Operation)
         Operation::ClearMessages => messages::clear(service, &caller, &request).await,
         Operation::UpdateMessage => messages::update(service, &caller, request).await,
         Operation::DeleteMessage => messages::delete(service, &caller, &request).await,
-    }
+    };
+    answer.map_err(|error| caller.explain(error))
 }
 
 fn find(request: &Request) -> Result<Operation, ServiceError> {
@@ -133,17 +112,9 @@ fn find(request: &Request) -> Result<Operation, ServiceError> {
     };
     let query = &request.target.query;
     let (restype, comp) = (query.get("restype").unwrap_or_default(), query.get("comp").unwrap_or_default());
-    let same_place = |row: &&(Level, Method, &str, &str, Operation)| {
-        row.0 == level && row.2.eq_ignore_ascii_case(restype) && row.3.eq_ignore_ascii_case(comp)
-    };
-    match TABLE.iter().filter(same_place).find(|row| row.1 == request.method) {
-        Some((.., Operation::GetMessages)) => peek_or_get(query.get("peekonly")),
-        Some(row) => Ok(row.4),
-        None if TABLE.iter().any(|row| same_place(&row)) => Err(ServiceError::new(
-            ErrorCode::UnsupportedHttpVerb,
-            "The resource doesn't support the specified HTTP verb.",
-        )),
-        None => Err(not_supported(request)),
+    match TABLE.find(level, &request.method, restype, comp)? {
+        Operation::GetMessages => peek_or_get(query.get("peekonly")),
+        operation => Ok(operation),
     }
 }
 
@@ -156,26 +127,13 @@ fn peek_or_get(peek_only: Option<&str>) -> Result<Operation, ServiceError> {
     }
 }
 
-/// What is no operation: refused by name, never taken for another.
-fn not_supported(request: &Request) -> ServiceError {
-    let query = &request.target.query;
-    let name = if query.get("comp").is_some_and(|comp| !comp.is_empty()) { "comp" } else { "restype" };
-    let value = query.get(name).unwrap_or_default();
-    ServiceError::invalid_query(name, value, "the operation is unknown or not supported")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn no_two_rows_are_the_same_place_and_method() {
-        for (number, row) in TABLE.iter().enumerate() {
-            let twin = TABLE[..number]
-                .iter()
-                .find(|other| (other.0, &other.1, other.2, other.3) == (row.0, &row.1, row.2, row.3));
-            assert!(twin.is_none(), "{row:?}");
-        }
+        assert_eq!(TABLE.hidden(), None);
     }
 
     #[test]

@@ -54,3 +54,28 @@ async fn a_delegation_key_for_anybody_without_a_token_is_authentication_failed()
         assert_eq!(detail.as_deref(), Some("Only authentication scheme Bearer is supported"), "{answer:?}");
     }
 }
+
+#[tokio::test]
+async fn what_a_signature_does_not_allow_is_refused_whether_the_queue_exists_or_not() {
+    let queues = support::service().await;
+    assert_eq!(queues.call("PUT", "/there", &[], b"").await.status, 201);
+    let put = b"<QueueMessage><MessageText>x</MessageText></QueueMessage>";
+    let readable = format!("/there/messages?peekonly=true&{}", sas(&[]));
+    assert_eq!(queues.unsigned("GET", &readable, &[], b"").await.status, 200);
+    for queue in ["there", "absent"] {
+        for (method, target, body) in [
+            ("POST", "messages?", &put[..]),
+            ("GET", "messages?", b""),
+            ("DELETE", "messages?", b""),
+            ("GET", "?comp=acl&", b""),
+            ("PUT", "?comp=metadata&", b""),
+        ] {
+            let slash = if target.starts_with('?') { "" } else { "/" };
+            let target = format!("/{queue}{slash}{target}{}", sas(&[]));
+            let answer = queues.unsigned(method, &target, &[], body).await;
+            assert_eq!(answer.status, 403, "{method} {target}: {answer:?}");
+        }
+    }
+    let absent = format!("/absent/messages?peekonly=true&{}", sas(&[]));
+    assert_eq!(queues.unsigned("GET", &absent, &[], b"").await.verdict(), (404, "QueueNotFound"));
+}

@@ -1,13 +1,14 @@
 //! The stored access policies of a queue. The rows belong to `access`; a queue's list goes with the queue.
 
 use access::{
-    Authorized, Operation,
+    Asked, Operation,
     acl::{self, Acl},
     need::Need,
 };
-use store::{Read, Txn};
+use store::Scope;
 
 use crate::{
+    Queues,
     errors::QueueError,
     permissions,
     queue::{self, Address},
@@ -16,7 +17,7 @@ use crate::{
 /// Get Queue ACL.
 #[derive(Clone, Debug)]
 pub struct GetQueueAcl {
-    /// Which queue.
+    /// The queue whose policies are read.
     pub address: Address,
 }
 
@@ -26,19 +27,10 @@ impl Operation for GetQueueAcl {
     }
 }
 
-/// Reads the stored access policies of a queue.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn acl(rows: &impl Read, request: &Authorized<GetQueueAcl>) -> Result<Acl, QueueError> {
-    queue::find(rows, &request.address).await?;
-    Ok(acl::read(rows, request.address.holder()).await?)
-}
-
 /// Set Queue ACL.
 #[derive(Clone, Debug)]
 pub struct SetQueueAcl {
-    /// Which queue.
+    /// The queue whose policies are replaced.
     pub address: Address,
     /// What replaces its list.
     pub acl: Acl,
@@ -50,12 +42,30 @@ impl Operation for SetQueueAcl {
     }
 }
 
-/// Replaces the stored access policies of a queue. The last writer wins.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn set_acl(txn: &Txn, request: &Authorized<SetQueueAcl>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
-    queue::find(txn, &request.address).await?;
-    Ok(acl::write(txn, request.address.holder(), &request.acl)?)
+impl Queues {
+    /// Reads the stored access policies of a queue.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn get_queue_acl(&self, asked: &Asked<GetQueueAcl>) -> Result<Acl, QueueError> {
+        let rows = self.store.snapshot();
+        let request = asked.authorize(&rows).await?;
+        queue::find(&rows, &request.address).await?;
+        Ok(acl::read(&rows, request.address.holder()).await?)
+    }
+
+    /// Replaces the stored access policies of a queue. The last writer wins.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn set_queue_acl(&self, asked: &Asked<SetQueueAcl>) -> Result<(), QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object);
+        let set = |txn| async move {
+            let request = asked.authorize(&txn).await?;
+            queue::find(&txn, &request.address).await?;
+            Ok(acl::write(&txn, request.address.holder(), &request.acl)?)
+        };
+        self.store.transact(scope, set).await
+    }
 }

@@ -11,9 +11,9 @@ use std::{
 use store::{Direction, Read, Row, StoreError};
 
 use crate::{
-    keys::{self, Line},
+    keys::{self, MessageIndex},
     message, records,
-    records::{Queue, Stored},
+    records::StoredMessage,
 };
 
 /// What an audit found.
@@ -39,12 +39,12 @@ impl Audit {
 #[derive(Default)]
 struct Books {
     hasher: RandomState,
-    /// The lines of queues.
-    live: BTreeSet<Line>,
-    /// The lines that are being swept: their counts are not kept.
-    swept: BTreeSet<Line>,
+    /// The message indexes of queues.
+    live: BTreeSet<MessageIndex>,
+    /// The indexes that are being swept: their counts are not kept.
+    swept: BTreeSet<MessageIndex>,
     /// Messages found less messages counted.
-    open: BTreeMap<Line, i64>,
+    open: BTreeMap<MessageIndex, i64>,
     texts: u64,
     texts_of_messages: u64,
     expiries: u64,
@@ -69,9 +69,9 @@ pub async fn audit(rows: &impl Read) -> Result<Audit, StoreError> {
             Err(other) => return Err(other),
         }
     }
-    for (line, difference) in books.open {
-        if difference != 0 && !books.swept.contains(&line) {
-            audit.problem(format!("the count of {line:?} is off by {difference}"));
+    for (index, difference) in books.open {
+        if difference != 0 && !books.swept.contains(&index) {
+            audit.problem(format!("the count of {index:?} is off by {difference}"));
         }
     }
     if books.texts != books.texts_of_messages {
@@ -88,43 +88,43 @@ async fn look(rows: &impl Read, row: &Row, audit: &mut Audit, books: &mut Books)
     match row.key.get(1).copied().unwrap_or_default() {
         keys::QUEUE => {
             keys::parse_queue(&row.key)?;
-            books.live.insert(Queue::decode(&row.value)?.line());
+            books.live.insert(records::decode_queue(&row.value)?.index());
             Ok(())
         }
         keys::MESSAGE => {
-            let (line, place) = keys::parse_message(&row.key)?;
-            let stored = Stored::decode(place, &row.value)?;
+            let (index, place) = keys::parse_message(&row.key)?;
+            let stored = StoredMessage::decode(place, &row.value)?;
             audit.messages += 1;
-            *books.open.entry(line).or_default() += 1;
+            *books.open.entry(index).or_default() += 1;
             if stored.text.is_none() {
-                add(&mut books.texts_of_messages, books.hasher.hash_one((line, place.number)));
+                add(&mut books.texts_of_messages, books.hasher.hash_one((index, place.number)));
             }
             if message::expires(&stored) {
-                add(&mut books.expiries, books.hasher.hash_one((stored.message.expiry, line, place)));
+                add(&mut books.expiries, books.hasher.hash_one((stored.message.expiry, index, place)));
             }
-            books.belongs(line)
+            books.belongs(index)
         }
         keys::TEXT => {
-            let (line, number) = keys::parse_text(&row.key)?;
+            let (index, number) = keys::parse_text(&row.key)?;
             records::decode_text(&row.value)?;
-            add(&mut books.texts, books.hasher.hash_one((line, number)));
-            books.belongs(line)
+            add(&mut books.texts, books.hasher.hash_one((index, number)));
+            books.belongs(index)
         }
         keys::EXPIRY => {
-            let (expiry, line, number) = keys::parse_expiry(&row.key)?;
+            let (expiry, index, number) = keys::parse_expiry(&row.key)?;
             let place = records::decode_place(&row.value)?;
-            let hash = books.hasher.hash_one((expiry, line, place));
+            let hash = books.hasher.hash_one((expiry, index, place));
             books.expiries = books.expiries.wrapping_sub(hash);
-            if place.number != number || rows.get(&keys::message(line, place)).await?.is_none() {
+            if place.number != number || rows.get(&keys::message(index, place)).await?.is_none() {
                 return Err(StoreError::corrupt("an expiry that leads to no message"));
             }
             Ok(())
         }
         keys::TALLY => {
-            let (line, _) = keys::parse_tally(&row.key)?;
-            let open = books.open.entry(line).or_default();
+            let (index, _) = keys::parse_tally(&row.key)?;
+            let open = books.open.entry(index).or_default();
             *open = open.saturating_sub(records::decode_tally(&row.value)?);
-            books.belongs(line)
+            books.belongs(index)
         }
         keys::MARK => {
             records::decode_place(&row.value)?;
@@ -139,8 +139,8 @@ async fn look(rows: &impl Read, row: &Row, audit: &mut Audit, books: &mut Books)
 }
 
 impl Books {
-    fn belongs(&self, line: Line) -> Result<(), StoreError> {
-        if self.live.contains(&line) || self.swept.contains(&line) {
+    fn belongs(&self, index: MessageIndex) -> Result<(), StoreError> {
+        if self.live.contains(&index) || self.swept.contains(&index) {
             Ok(())
         } else {
             Err(StoreError::corrupt("it belongs to no queue"))

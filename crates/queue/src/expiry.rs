@@ -9,9 +9,9 @@ use types::{Timestamp, UnitId};
 
 use crate::{
     errors::QueueError,
-    keys::{self, Line},
+    keys::{self, MessageIndex},
     message, records,
-    records::Stored,
+    records::StoredMessage,
     tally,
 };
 
@@ -21,7 +21,7 @@ const BATCH: usize = 512;
 /// there. A message lives for a second at least.
 const AGAIN: Duration = Duration::from_mins(10);
 
-/// Up to when everything was removed. Only saves walking over graves: a new one finds the same.
+/// Up to when everything was removed. Only saves scanning over tombstones: a new one finds the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor(Timestamp);
 
@@ -40,14 +40,14 @@ pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, QueueError
     let due = &due;
     store
         .transact(Scope::unit(UnitId::new(0)).reclaims(), |txn| async move {
-            let mut gone: BTreeMap<Line, i64> = BTreeMap::new();
+            let mut gone: BTreeMap<MessageIndex, i64> = BTreeMap::new();
             for row in due {
-                if let Some(line) = remove(&txn, &row.key, now).await? {
-                    *gone.entry(line).or_default() += 1;
+                if let Some(index) = remove(&txn, &row.key, now).await? {
+                    *gone.entry(index).or_default() += 1;
                 }
             }
-            for (line, count) in gone {
-                tally::add(&txn, line, tally::BACKGROUND, -count).await?;
+            for (index, count) in gone {
+                tally::add(&txn, index, tally::BACKGROUND, -count).await?;
             }
             Ok::<_, QueueError>(())
         })
@@ -56,19 +56,19 @@ pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, QueueError
     Ok(due.len() == BATCH)
 }
 
-/// Removes the message of a row of the index. `None` when somebody else did.
-async fn remove(txn: &Txn, key: &[u8], now: Timestamp) -> Result<Option<Line>, StoreError> {
+/// Removes the message that a row of the expiry index leads to. `None` when somebody else did.
+async fn remove(txn: &Txn, key: &[u8], now: Timestamp) -> Result<Option<MessageIndex>, StoreError> {
     let Some(row) = txn.get(key).await? else { return Ok(None) };
-    let ((_, line, _), place) = (keys::parse_expiry(key)?, records::decode_place(&row)?);
-    let Some(found) = txn.get(&keys::message(line, place)).await? else {
+    let ((_, index, _), place) = (keys::parse_expiry(key)?, records::decode_place(&row)?);
+    let Some(found) = txn.get(&keys::message(index, place)).await? else {
         return Err(StoreError::corrupt("the expiry of a message leads nowhere"));
     };
-    let stored = Stored::decode(place, &found)?;
+    let stored = StoredMessage::decode(place, &found)?;
     if stored.message.expiry > now {
         return Err(StoreError::corrupt("the expiry of a message is not its own"));
     }
-    message::remove(txn, line, place, &stored);
-    Ok(Some(line))
+    message::remove(txn, index, place, &stored);
+    Ok(Some(index))
 }
 
 fn earlier(instant: Timestamp, by: Duration) -> Timestamp {

@@ -1,7 +1,7 @@
-//! Where the messages of a queue begin: memory that tells a Get where to look, so that it never walks over the graves of
-//! what was got and deleted before.
+//! The heads of message indexes: for each, the low-water mark from which a Get begins its scan, so that it never walks over
+//! the tombstones of what was got and deleted before. Memory of this process, right while it alone writes to the queue.
 //!
-//! The rows decide; this only says "before this place stands nothing that can be delivered, now or ever". Two facts make
+//! The rows decide; a mark only says "before this place stands nothing that can be delivered, now or ever". Two facts make
 //! it safe. A message is only ever put at a place that is not in the past, and whoever is about to put one says so first
 //! ([`Heads::arrive`]): nothing that a view does not show yet can stand before the [`Heads::floor`] taken before it.
 //! And an expired message never becomes deliverable again. So a mark only rises, and in whatever order marks are
@@ -20,7 +20,7 @@ use store::{Direction, Read, StoreError, key::KeyRange};
 use types::Timestamp;
 
 use crate::{
-    keys::{self, Line, Place},
+    keys::{self, MessageIndex, Place},
     records,
 };
 
@@ -39,7 +39,7 @@ pub(crate) struct Heads(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    heads: HashMap<Line, Head>,
+    heads: HashMap<MessageIndex, Head>,
     /// The earliest places that transactions under way may put messages at.
     arrivals: BTreeSet<(Timestamp, u64)>,
     last_arrival: u64,
@@ -65,26 +65,26 @@ impl Heads {
         Place::at(self.state().arrivals.first().map_or(now, |(earliest, _)| now.min(*earliest)))
     }
 
-    /// What is known of a line: from memory, or what was written down.
-    pub(crate) async fn of(&self, rows: &impl Read, line: Line) -> Result<Head, StoreError> {
-        let known = self.state().heads.get(&line).copied();
+    /// What is known of an index: from memory, or what was written down.
+    pub(crate) async fn of(&self, rows: &impl Read, index: MessageIndex) -> Result<Head, StoreError> {
+        let known = self.state().heads.get(&index).copied();
         if let Some(head) = known {
             return Ok(head);
         }
         // By a scan, which conflicts with nobody: an older mark is as true.
-        let key = keys::mark(line);
+        let key = keys::mark(index);
         let written = rows.scan(KeyRange::prefix(key), Direction::Ascending).next().await?;
         let mark = written.map(|row| records::decode_place(&row.value)).transpose()?;
         Ok(Head { mark: mark.unwrap_or(Place::FIRST), ..Head::default() })
     }
 
     /// Remembers what a Get found out.
-    pub(crate) fn learn(&self, line: Line, found: Head) {
+    pub(crate) fn learn(&self, index: MessageIndex, found: Head) {
         let mut state = self.state();
-        if state.heads.len() >= REMEMBERED && !state.heads.contains_key(&line) {
+        if state.heads.len() >= REMEMBERED && !state.heads.contains_key(&index) {
             state.heads.clear();
         }
-        let head = state.heads.entry(line).or_default();
+        let head = state.heads.entry(index).or_default();
         let mark = head.mark.max(found.mark);
         *head = Head { mark, gap: found.gap.filter(|gap| gap.to > mark), ..found };
     }
@@ -112,12 +112,12 @@ impl Drop for Arrival {
     }
 }
 
-/// What is known of one line.
+/// What is known of one index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     /// Before it stands nothing that can be delivered.
     pub(crate) mark: Place,
-    /// Nor in here. While a backlog is worked off, messages that are got and deleted leave their graves behind it; this
+    /// Nor in here. While a backlog is worked off, messages that are got and deleted leave their tombstones behind it; this
     /// walks over them a few at a time, so that nobody has to when the backlog ends.
     gap: Option<Gap>,
     probed: Timestamp,
@@ -188,7 +188,7 @@ impl Head {
 mod tests {
     use super::*;
 
-    const LINE: Line = Line { queue: types::UnitId::new(1), generation: 1 };
+    const INDEX: MessageIndex = MessageIndex { queue: types::UnitId::new(1), generation: 1 };
 
     fn at(seconds: u64) -> Place {
         Place::at(Timestamp::from_seconds(seconds))
@@ -215,8 +215,8 @@ mod tests {
     fn a_mark_only_rises() {
         let heads = Heads::default();
         for (learned, expected) in [(10, 10), (5, 10), (12, 12)] {
-            heads.learn(LINE, Head::default().passed(at(learned)));
-            assert_eq!(heads.state().heads[&LINE].mark, at(expected));
+            heads.learn(INDEX, Head::default().passed(at(learned)));
+            assert_eq!(heads.state().heads[&INDEX].mark, at(expected));
         }
     }
 

@@ -54,14 +54,15 @@ pub(crate) fn parse_queue(bytes: &[u8]) -> Result<String, StoreError> {
     String::from_utf8(name).map_err(|_| StoreError::corrupt("a name that is not text"))
 }
 
-/// The messages of a queue between two clears: what Clear Messages leaves behind at once.
+/// The message index of a queue: its messages in the order in which they become visible. Clear Messages begins a new
+/// generation, which is an empty index, and leaves the old one to the sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Line {
+pub(crate) struct MessageIndex {
     pub(crate) queue: UnitId,
     pub(crate) generation: u64,
 }
 
-/// Where a message stands in its line.
+/// The position of a message in its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) next_visible: Timestamp,
@@ -87,46 +88,46 @@ impl Place {
     }
 }
 
-fn of(kind: u8, line: Line) -> KeyBuilder {
-    key(kind).number(line.queue.number()).number(line.generation)
+fn of(kind: u8, index: MessageIndex) -> KeyBuilder {
+    key(kind).number(index.queue.number()).number(index.generation)
 }
 
-pub(crate) fn message(line: Line, place: Place) -> Bytes {
-    of(MESSAGE, line).number(place.next_visible.ticks()).number(place.number).build()
+pub(crate) fn message(index: MessageIndex, place: Place) -> Bytes {
+    of(MESSAGE, index).number(place.next_visible.ticks()).number(place.number).build()
 }
 
 /// The messages from one place up to another, which is not included.
-pub(crate) fn messages(line: Line, from: Place, to: Place) -> KeyRange {
-    KeyRange { start: message(line, from), end: Some(message(line, to)) }
+pub(crate) fn messages(index: MessageIndex, from: Place, to: Place) -> KeyRange {
+    KeyRange { start: message(index, from), end: Some(message(index, to)) }
 }
 
-/// All messages of a line from a place on.
-pub(crate) fn messages_from(line: Line, from: Place) -> KeyRange {
-    KeyRange { start: message(line, from), ..of(MESSAGE, line).range() }
+/// All messages of an index from a place on.
+pub(crate) fn messages_from(index: MessageIndex, from: Place) -> KeyRange {
+    KeyRange { start: message(index, from), ..of(MESSAGE, index).range() }
 }
 
-pub(crate) fn parse_message(bytes: &[u8]) -> Result<(Line, Place), StoreError> {
+pub(crate) fn parse_message(bytes: &[u8]) -> Result<(MessageIndex, Place), StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Queue, MESSAGE)?;
-    let line = parse_line(&mut parser)?;
+    let index = parse_index(&mut parser)?;
     let place = Place { next_visible: Timestamp::from_ticks(parser.number()?), number: parser.number()? };
     parser.end()?;
-    Ok((line, place))
+    Ok((index, place))
 }
 
-pub(crate) fn text(line: Line, number: u64) -> Bytes {
-    of(TEXT, line).number(number).build()
+pub(crate) fn text(index: MessageIndex, number: u64) -> Bytes {
+    of(TEXT, index).number(number).build()
 }
 
-pub(crate) fn parse_text(bytes: &[u8]) -> Result<(Line, u64), StoreError> {
+pub(crate) fn parse_text(bytes: &[u8]) -> Result<(MessageIndex, u64), StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Queue, TEXT)?;
-    let found = (parse_line(&mut parser)?, parser.number()?);
+    let found = (parse_index(&mut parser)?, parser.number()?);
     parser.end()?;
     Ok(found)
 }
 
-pub(crate) fn expiry(at: Timestamp, line: Line, number: u64) -> Bytes {
+pub(crate) fn expiry(at: Timestamp, index: MessageIndex, number: u64) -> Bytes {
     let key = key(EXPIRY).number(at.ticks());
-    key.number(line.queue.number()).number(line.generation).number(number).build()
+    key.number(index.queue.number()).number(index.generation).number(number).build()
 }
 
 /// What is gone from an instant on up to another, which is included.
@@ -135,55 +136,79 @@ pub(crate) fn expiries(from: Timestamp, to: Timestamp) -> KeyRange {
     KeyRange { start: key(EXPIRY).number(from.ticks()).build(), end: Some(end) }
 }
 
-pub(crate) fn parse_expiry(bytes: &[u8]) -> Result<(Timestamp, Line, u64), StoreError> {
+pub(crate) fn parse_expiry(bytes: &[u8]) -> Result<(Timestamp, MessageIndex, u64), StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Queue, EXPIRY)?;
     let at = Timestamp::from_ticks(parser.number()?);
-    let found = (at, parse_line(&mut parser)?, parser.number()?);
+    let found = (at, parse_index(&mut parser)?, parser.number()?);
     parser.end()?;
     Ok(found)
 }
 
-pub(crate) fn tally(line: Line, shard: u64) -> Bytes {
-    of(TALLY, line).number(shard).build()
+pub(crate) fn tally(index: MessageIndex, shard: u64) -> Bytes {
+    of(TALLY, index).number(shard).build()
 }
 
-pub(crate) fn tallies(line: Line) -> KeyRange {
-    of(TALLY, line).range()
+pub(crate) fn tallies(index: MessageIndex) -> KeyRange {
+    of(TALLY, index).range()
 }
 
-pub(crate) fn parse_tally(bytes: &[u8]) -> Result<(Line, u64), StoreError> {
+pub(crate) fn parse_tally(bytes: &[u8]) -> Result<(MessageIndex, u64), StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Queue, TALLY)?;
-    let found = (parse_line(&mut parser)?, parser.number()?);
+    let found = (parse_index(&mut parser)?, parser.number()?);
     parser.end()?;
     Ok(found)
 }
 
-pub(crate) fn sweep(line: Line) -> Bytes {
-    of(SWEEP, line).build()
+pub(crate) fn sweep(index: MessageIndex) -> Bytes {
+    of(SWEEP, index).build()
 }
 
 pub(crate) fn sweeps() -> KeyRange {
     key(SWEEP).range()
 }
 
-pub(crate) fn parse_sweep(bytes: &[u8]) -> Result<Line, StoreError> {
+pub(crate) fn parse_sweep(bytes: &[u8]) -> Result<MessageIndex, StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Queue, SWEEP)?;
-    let line = parse_line(&mut parser)?;
+    let index = parse_index(&mut parser)?;
     parser.end()?;
-    Ok(line)
+    Ok(index)
 }
 
-pub(crate) fn mark(line: Line) -> Bytes {
-    of(MARK, line).build()
+pub(crate) fn mark(index: MessageIndex) -> Bytes {
+    of(MARK, index).build()
 }
 
-pub(crate) fn parse_mark(bytes: &[u8]) -> Result<Line, StoreError> {
+pub(crate) fn parse_mark(bytes: &[u8]) -> Result<MessageIndex, StoreError> {
     let mut parser = KeyParser::new(bytes, Space::Queue, MARK)?;
-    let line = parse_line(&mut parser)?;
+    let index = parse_index(&mut parser)?;
     parser.end()?;
-    Ok(line)
+    Ok(index)
 }
 
-fn parse_line(parser: &mut KeyParser<'_>) -> Result<Line, StoreError> {
-    Ok(Line { queue: UnitId::new(parser.number()?), generation: parser.number()? })
+fn parse_index(parser: &mut KeyParser<'_>) -> Result<MessageIndex, StoreError> {
+    Ok(MessageIndex { queue: UnitId::new(parser.number()?), generation: parser.number()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use store::record::golden::Golden;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_written_and_read_as_the_golden_bytes() {
+        let mut golden = Golden::new(include_str!("../testdata/keys.txt"));
+        let (account, name) = (UnitId::new(0x0102_0304_0506_0708), QueueName::parse("jobs-1").unwrap());
+        let index = MessageIndex { queue: UnitId::new(0x1011_1213_1415_1617), generation: 0x1819_1a1b_1c1d_1e1f };
+        let place = Place { next_visible: Timestamp::from_ticks(0x2021_2223_2425_2627), number: 0x2829_2a2b_2c2d_2e2f };
+        let at = Timestamp::from_ticks(0x3031_3233_3435_3637);
+        golden.check("queue", &queue(account, &name), parse_queue, &"jobs-1".to_owned());
+        golden.check("message", &message(index, place), parse_message, &(index, place));
+        golden.check("text", &text(index, place.number), parse_text, &(index, place.number));
+        golden.check("expiry", &expiry(at, index, place.number), parse_expiry, &(at, index, place.number));
+        golden.check("tally", &tally(index, 255), parse_tally, &(index, 255));
+        golden.check("sweep", &sweep(index), parse_sweep, &index);
+        golden.check("mark", &mark(index), parse_mark, &index);
+        golden.end();
+    }
 }

@@ -1,19 +1,15 @@
 //! List Queues: one page, from one snapshot, at a cost that does not depend on how many there are.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Operation, need::Need};
 use store::{Direction, Read};
 use types::UnitId;
 
-use crate::{
-    errors::QueueError,
-    keys, permissions,
-    records::{Metadata, Queue},
-};
+use crate::{Queues, errors::QueueError, keys, permissions, queue::Metadata, records};
 
 /// List Queues.
 #[derive(Clone, Debug)]
 pub struct ListQueues {
-    /// The account.
+    /// The account whose queues are listed.
     pub account: UnitId,
     /// Only names that begin with this.
     pub prefix: String,
@@ -38,23 +34,27 @@ pub struct Page {
     pub next: Option<String>,
 }
 
-/// Lists queues.
-///
-/// # Errors
-/// The store failed.
-pub async fn queues(rows: &impl Read, request: &Authorized<ListQueues>) -> Result<Page, QueueError> {
-    let mut range = keys::queues(request.account, &request.prefix);
-    if let Some(marker) = &request.marker {
-        range.start = range.start.max(keys::queue_marker(request.account, marker));
-    }
-    let mut items = Vec::new();
-    let mut scan = rows.scan(range, Direction::Ascending);
-    while let Some(row) = scan.next().await? {
-        let name = keys::parse_queue(&row.key)?;
-        if items.len() == request.limit {
-            return Ok(Page { items, next: Some(name) });
+impl Queues {
+    /// Lists queues.
+    ///
+    /// # Errors
+    /// It is not allowed, or the store failed.
+    pub async fn list_queues(&self, asked: &Asked<ListQueues>) -> Result<Page, QueueError> {
+        let rows = self.store.snapshot();
+        let request = asked.authorize(&rows).await?;
+        let mut range = keys::queues(request.account, &request.prefix);
+        if let Some(marker) = &request.marker {
+            range.start = range.start.max(keys::queue_marker(request.account, marker));
         }
-        items.push((name, Queue::decode(&row.value)?.metadata));
+        let mut items = Vec::new();
+        let mut scan = rows.scan(range, Direction::Ascending);
+        while let Some(row) = scan.next().await? {
+            let name = keys::parse_queue(&row.key)?;
+            if items.len() == request.limit {
+                return Ok(Page { items, next: Some(name) });
+            }
+            items.push((name, records::decode_queue(&row.value)?.metadata));
+        }
+        Ok(Page { items, next: None })
     }
-    Ok(Page { items, next: None })
 }

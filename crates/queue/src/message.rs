@@ -14,32 +14,14 @@ pub use id::MessageId;
 pub use put::PutMessage;
 pub use take::{GetMessages, PeekMessages};
 
-use store::{Read, Store, StoreError, Txn};
+use store::{Read, StoreError, Txn};
 use types::Timestamp;
 
 use crate::{
-    heads::Heads,
-    keys::{self, Line, Place},
+    keys::{self, MessageIndex, Place},
     pop_receipt::Receipt,
-    records::{self, Stored},
-    tally::Shards,
+    records::{self, StoredMessage},
 };
-
-/// The messages of all queues: the store, and what this process remembers of it. Clones share it; a process has one.
-#[derive(Clone)]
-pub struct Messages {
-    store: Store,
-    heads: Heads,
-    shards: Shards,
-}
-
-impl Messages {
-    /// The messages in this store.
-    #[must_use]
-    pub fn new(store: Store) -> Self {
-        Self { store, heads: Heads::default(), shards: Shards::default() }
-    }
-}
 
 /// What everybody may know of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +65,7 @@ pub struct PeekedMessage {
     pub text: String,
 }
 
-fn properties(stored: &Stored) -> MessageProperties {
+fn properties(stored: &StoredMessage) -> MessageProperties {
     MessageProperties {
         id: MessageId::new(stored.id),
         insertion: stored.message.insertion,
@@ -93,48 +75,53 @@ fn properties(stored: &Stored) -> MessageProperties {
 }
 
 /// Puts a message where its visibility says, away from where it stood before.
-fn settle(txn: &Txn, line: Line, number: u64, from: Option<Place>, stored: &Stored) -> Result<Hold, StoreError> {
+fn settle(txn: &Txn, index: MessageIndex, number: u64, from: Option<Place>, stored: &StoredMessage) -> Hold {
     let place = Place { next_visible: stored.message.next_visible, number };
     if let Some(from) = from {
-        txn.delete(keys::message(line, from));
+        txn.delete(keys::message(index, from));
     }
-    txn.put(keys::message(line, place), stored.encode()?);
+    txn.put(keys::message(index, place), stored.encode());
     if expires(stored) {
-        txn.put(keys::expiry(stored.message.expiry, line, number), records::encode_place(place));
+        txn.put(keys::expiry(stored.message.expiry, index, number), records::encode_place(place));
     }
-    Ok(Hold { receipt: Receipt { place, value: stored.message.receipt }, next_visible: place.next_visible })
+    Hold { receipt: Receipt { place, value: stored.message.receipt }, next_visible: place.next_visible }
 }
 
 /// Takes a message away with everything that belongs to it.
-pub(crate) fn remove(txn: &Txn, line: Line, place: Place, stored: &Stored) {
-    txn.delete(keys::message(line, place));
+pub(crate) fn remove(txn: &Txn, index: MessageIndex, place: Place, stored: &StoredMessage) {
+    txn.delete(keys::message(index, place));
     if stored.text.is_none() {
-        txn.delete(keys::text(line, place.number));
+        txn.delete(keys::text(index, place.number));
     }
     if expires(stored) {
-        txn.delete(keys::expiry(stored.message.expiry, line, place.number));
+        txn.delete(keys::expiry(stored.message.expiry, index, place.number));
     }
 }
 
 /// What never expires needs no row that says when.
-pub(crate) fn expires(stored: &Stored) -> bool {
+pub(crate) fn expires(stored: &StoredMessage) -> bool {
     stored.message.expiry < Timestamp::NEVER
 }
 
 /// Splits a new text: into the message's row, or into one of its own.
-fn store_text(txn: &Txn, line: Line, number: u64, text: &str) -> Option<String> {
+fn store_text(txn: &Txn, index: MessageIndex, number: u64, text: &str) -> Option<String> {
     if text.len() <= records::INLINE_TEXT_BYTES {
         return Some(text.to_owned());
     }
-    txn.put(keys::text(line, number), records::encode_text(text));
+    txn.put(keys::text(index, number), records::encode_text(text));
     None
 }
 
-async fn text(rows: &impl Read, line: Line, number: u64, stored: &Stored) -> Result<String, StoreError> {
+async fn text(
+    rows: &impl Read,
+    index: MessageIndex,
+    number: u64,
+    stored: &StoredMessage,
+) -> Result<String, StoreError> {
     if let Some(text) = &stored.text {
         return Ok(text.clone());
     }
-    match rows.get(&keys::text(line, number)).await? {
+    match rows.get(&keys::text(index, number)).await? {
         Some(row) => records::decode_text(&row),
         None => Err(StoreError::corrupt("a message has lost its text")),
     }

@@ -76,6 +76,15 @@ mod tests {
         assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)), "{text}");
     }
 
+    /// Clients carry receipts across a restart, and so across a change of the program.
+    #[test]
+    fn a_receipt_is_written_and_read_as_the_golden_text() {
+        let golden = include_str!("../testdata/pop_receipt.txt").trim_end();
+        let place = Place { next_visible: Timestamp::from_ticks(0x0102_0304_0506_0708), number: 0x1112_1314_1516_1718 };
+        let receipt = Receipt { place, value: PopReceipt::new(0x2021_2223_2425_2627_2829_2a2b_2c2d_2e2f) };
+        assert_eq!((receipt.to_string().as_str(), Receipt::parse(golden)), (golden, Ok(receipt)));
+    }
+
     #[test]
     fn nothing_else_is_a_receipt() {
         let other_format = URL_SAFE_NO_PAD.encode([2; BYTES]);

@@ -1,37 +1,55 @@
-//! Queues: create, metadata, clear, delete.
+//! Create Queue, Get and Set Queue Metadata, Clear Messages, Delete Queue.
 //!
 //! Deleting and clearing are one row and one sweep each; the name of a deleted queue is free at once. Writers of one
 //! queue's row wait for each other; Put Message only reads the row, so puts do not.
 
 use access::{
-    Authorized, Operation,
+    Allowed, Asked, Operation,
     acl::{self, Acl, Holder},
     need::{Need, Service},
 };
-use store::{Read, Txn};
+use store::{Read, Scope, Txn};
 use types::{UnitId, names::QueueName};
 
 use crate::{
+    Queues,
     errors::QueueError,
-    keys::{self, Place},
-    permissions,
-    records::{self, Metadata, Queue},
-    tally,
+    keys::{self, MessageIndex, Place},
+    permissions, records, tally,
 };
+
+/// Names and values as the client sent them, in the order of names.
+pub type Metadata = Vec<(String, String)>;
+
+/// A queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// Its id, never given twice: a queue of the same name that is created later has another.
+    pub(crate) unit: UnitId,
+    /// Raised by Clear Messages.
+    pub(crate) generation: u64,
+    pub(crate) metadata: Metadata,
+}
+
+impl Queue {
+    /// The index that has its messages.
+    pub(crate) const fn index(&self) -> MessageIndex {
+        MessageIndex { queue: self.unit, generation: self.generation }
+    }
+}
 
 /// A queue of an account.
 #[derive(Clone, Debug)]
 pub struct Address {
-    /// The account.
+    /// The account's id: never given twice, unlike its name.
     pub account: UnitId,
-    /// The queue.
+    /// The name, unique in the account.
     pub queue: QueueName,
 }
 
 impl Address {
     /// What the writers of the queue's row queue on.
-    #[must_use]
-    pub fn key(&self) -> bytes::Bytes {
+    pub(crate) fn key(&self) -> bytes::Bytes {
         keys::queue(self.account, &self.queue)
     }
 
@@ -43,7 +61,7 @@ impl Address {
 /// Create Queue.
 #[derive(Clone, Debug)]
 pub struct CreateQueue {
-    /// Which queue.
+    /// The account and the name of the new queue.
     pub address: Address,
     /// Its metadata.
     pub metadata: Metadata,
@@ -64,15 +82,64 @@ pub enum Created {
     Same,
 }
 
-/// Creates a queue.
-///
-/// # Errors
-/// It exists with other metadata, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreateQueue>) -> Result<Created, QueueError> {
-    request.confirm(txn).await?;
+impl Queues {
+    /// Creates a queue.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue exists with other metadata, or the store failed.
+    pub async fn create_queue(&self, asked: &Asked<CreateQueue>) -> Result<Created, QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object);
+        self.store.transact(scope, |txn| async move { create(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+
+    /// Reads the metadata of a queue and the number of its messages.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn get_queue_metadata(&self, asked: &Asked<GetQueueMetadata>) -> Result<QueueProperties, QueueError> {
+        let rows = self.store.snapshot();
+        let request = asked.authorize(&rows).await?;
+        let queue = find(&rows, &request.address).await?;
+        let approximate_messages_count = tally::count(&rows, queue.index()).await?;
+        Ok(QueueProperties { metadata: queue.metadata, approximate_messages_count })
+    }
+
+    /// Replaces the metadata of a queue. The last writer wins.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn set_queue_metadata(&self, asked: &Asked<SetQueueMetadata>) -> Result<(), QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object);
+        self.store.transact(scope, |txn| async move { set_metadata(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+
+    /// Removes all messages: the queue goes on in a new generation, the old one is swept later.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn clear_messages(&self, asked: &Asked<ClearMessages>) -> Result<(), QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object).reclaims();
+        self.store.transact(scope, |txn| async move { clear(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+
+    /// Deletes a queue with everything in it. Its name is free at once; the messages are swept later.
+    ///
+    /// # Errors
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn delete_queue(&self, asked: &Asked<DeleteQueue>) -> Result<(), QueueError> {
+        let object = asked.address.key();
+        let scope = Scope::unit(asked.address.account).object(&object).reclaims();
+        self.store.transact(scope, |txn| async move { delete(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Allowed<'_, CreateQueue>) -> Result<Created, QueueError> {
     let key = request.address.key();
     if let Some(row) = txn.get(&key).await? {
-        let found = Queue::decode(&row)?;
+        let found = records::decode_queue(&row)?;
         return if is_same(&found.metadata, &request.metadata) {
             Ok(Created::Same)
         } else {
@@ -80,7 +147,7 @@ pub async fn create(txn: &Txn, request: &Authorized<CreateQueue>) -> Result<Crea
         };
     }
     let queue = Queue { unit: UnitId::new(txn.fresh_id()), generation: 1, metadata: request.metadata.clone() };
-    txn.put(key, queue.encode()?);
+    txn.put(key, records::encode_queue(&queue));
     Ok(Created::New)
 }
 
@@ -95,7 +162,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 /// Get Queue Metadata.
 #[derive(Clone, Debug)]
 pub struct GetQueueMetadata {
-    /// Which queue.
+    /// The queue whose metadata and count are read.
     pub address: Address,
 }
 
@@ -114,20 +181,10 @@ pub struct QueueProperties {
     pub approximate_messages_count: u64,
 }
 
-/// Reads the metadata of a queue and the number of its messages.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn metadata(rows: &impl Read, request: &Authorized<GetQueueMetadata>) -> Result<QueueProperties, QueueError> {
-    let queue = find(rows, &request.address).await?;
-    let approximate_messages_count = tally::count(rows, queue.line()).await?;
-    Ok(QueueProperties { metadata: queue.metadata, approximate_messages_count })
-}
-
 /// Set Queue Metadata.
 #[derive(Clone, Debug)]
 pub struct SetQueueMetadata {
-    /// Which queue.
+    /// The queue whose metadata is replaced.
     pub address: Address,
     /// What replaces its metadata.
     pub metadata: Metadata,
@@ -139,21 +196,17 @@ impl Operation for SetQueueMetadata {
     }
 }
 
-/// Replaces the metadata of a queue. The last writer wins.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn set_metadata(txn: &Txn, request: &Authorized<SetQueueMetadata>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
+async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetQueueMetadata>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
-    txn.put(request.address.key(), Queue { metadata: request.metadata.clone(), ..queue }.encode()?);
+    let queue = Queue { metadata: request.metadata.clone(), ..queue };
+    txn.put(request.address.key(), records::encode_queue(&queue));
     Ok(())
 }
 
 /// Clear Messages.
 #[derive(Clone, Debug)]
 pub struct ClearMessages {
-    /// Which queue.
+    /// The queue that is emptied and stays.
     pub address: Address,
 }
 
@@ -163,23 +216,18 @@ impl Operation for ClearMessages {
     }
 }
 
-/// Removes all messages: the queue goes on in a new generation, the old one is swept later.
-///
-/// # Errors
-/// The queue does not exist, or the store failed.
-pub async fn clear(txn: &Txn, request: &Authorized<ClearMessages>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
+async fn clear(txn: &Txn, request: &Allowed<'_, ClearMessages>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
-    txn.put(keys::sweep(queue.line()), records::encode_place(Place::FIRST));
+    txn.put(keys::sweep(queue.index()), records::encode_place(Place::FIRST));
     let generation = queue.generation.saturating_add(1);
-    txn.put(request.address.key(), Queue { generation, ..queue }.encode()?);
+    txn.put(request.address.key(), records::encode_queue(&Queue { generation, ..queue }));
     Ok(())
 }
 
 /// Delete Queue.
 #[derive(Clone, Debug)]
 pub struct DeleteQueue {
-    /// Which queue.
+    /// The queue that goes, with its messages and policies.
     pub address: Address,
 }
 
@@ -189,15 +237,10 @@ impl Operation for DeleteQueue {
     }
 }
 
-/// Deletes a queue with everything in it. Its name is free at once; the messages are swept later.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteQueue>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
+async fn delete(txn: &Txn, request: &Allowed<'_, DeleteQueue>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
     txn.delete(request.address.key());
-    txn.put(keys::sweep(queue.line()), records::encode_place(Place::FIRST));
+    txn.put(keys::sweep(queue.index()), records::encode_place(Place::FIRST));
     acl::write(txn, request.address.holder(), &Acl::default())?;
     Ok(())
 }
@@ -205,7 +248,7 @@ pub async fn delete(txn: &Txn, request: &Authorized<DeleteQueue>) -> Result<(), 
 /// The queue at this address.
 pub(crate) async fn find(rows: &impl Read, address: &Address) -> Result<Queue, QueueError> {
     match rows.get(&address.key()).await? {
-        Some(row) => Ok(Queue::decode(&row)?),
+        Some(row) => Ok(records::decode_queue(&row)?),
         None => Err(QueueError::QueueNotFound),
     }
 }

@@ -1,6 +1,6 @@
 //! Sweeping what Clear Messages and Delete Queue left behind: in bounded steps, whose state is in rows.
 //!
-//! Nobody else writes to such a line, except the expiry of its messages; both read the message they remove.
+//! Nobody else writes to such an index, except the expiry of its messages; both read the message they remove.
 
 use bytes::Bytes;
 use store::{Direction, Read, Scope, Store, Txn};
@@ -8,40 +8,40 @@ use types::UnitId;
 
 use crate::{
     errors::QueueError,
-    keys::{self, Line},
+    keys::{self, MessageIndex},
     message, records,
-    records::Stored,
+    records::StoredMessage,
 };
 
 /// Messages removed in one transaction.
 const BATCH: usize = 256;
-/// Lines looked at in a step, in one transaction each.
-const LINES: usize = 64;
+/// Indexes looked at in a step, in one transaction each.
+const INDEXES: usize = 64;
 
 /// Does one bounded step. True when another would find something to do.
 ///
 /// # Errors
 /// The store failed.
 pub async fn step(store: &Store) -> Result<bool, QueueError> {
-    let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(LINES).await?;
+    let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(INDEXES).await?;
     let mut series = store.series();
     for row in &sweeps {
-        let (line, progress) = (keys::parse_sweep(&row.key)?, &row.key);
+        let (index, progress) = (keys::parse_sweep(&row.key)?, &row.key);
         let scope = Scope::unit(UnitId::new(0)).reclaims();
-        series.transact(scope, |txn| async move { remove_some(&txn, line, progress).await }).await?;
+        series.transact(scope, |txn| async move { remove_some(&txn, index, progress).await }).await?;
     }
     series.durable().await?;
     Ok(!sweeps.is_empty())
 }
 
-async fn remove_some(txn: &Txn, line: Line, progress: &Bytes) -> Result<(), QueueError> {
+async fn remove_some(txn: &Txn, index: MessageIndex, progress: &Bytes) -> Result<(), QueueError> {
     // Where the last step ended: what it removed is not walked over again.
     let Some(from) = txn.get(progress).await? else { return Ok(()) };
     let from = records::decode_place(&from)?;
-    let rows = txn.scan(keys::messages_from(line, from), Direction::Ascending).take(BATCH).await?;
+    let rows = txn.scan(keys::messages_from(index, from), Direction::Ascending).take(BATCH).await?;
     for row in &rows {
         let (_, place) = keys::parse_message(&row.key)?;
-        message::remove(txn, line, place, &Stored::decode(place, &row.value)?);
+        message::remove(txn, index, place, &StoredMessage::decode(place, &row.value)?);
     }
     match rows.last() {
         Some(last) if rows.len() == BATCH => {
@@ -49,10 +49,10 @@ async fn remove_some(txn: &Txn, line: Line, progress: &Bytes) -> Result<(), Queu
             txn.put(progress.clone(), records::encode_place(place.next()));
         }
         _ => {
-            for row in txn.scan(keys::tallies(line), Direction::Ascending).take(usize::MAX).await? {
+            for row in txn.scan(keys::tallies(index), Direction::Ascending).take(usize::MAX).await? {
                 txn.delete(row.key);
             }
-            txn.delete(keys::mark(line));
+            txn.delete(keys::mark(index));
             txn.delete(progress.clone());
         }
     }

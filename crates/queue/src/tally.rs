@@ -1,7 +1,7 @@
-//! How many messages a queue has: exact, in rows, and without making puts wait for each other.
+//! How many messages a queue has: a sharded counter, exact, in rows, and without making puts wait for each other.
 //!
 //! One row that every put changes would make them conflict. So the number is the sum of a few rows, the shards, and a
-//! transaction has the shard it writes for itself until it has its place. As many shards are used as transactions truly
+//! transaction has the shard it writes for itself until its commit has its place in the order. As many shards are used as transactions truly
 //! run at once, which is few.
 
 use std::{
@@ -15,7 +15,7 @@ use std::{
 use store::{Direction, Read, StoreError, Txn};
 
 use crate::{
-    keys::{self, Line},
+    keys::{self, MessageIndex},
     records,
 };
 
@@ -65,8 +65,8 @@ impl Drop for Shard {
 }
 
 /// Counts messages that come (positive) or go (negative).
-pub(crate) async fn add(txn: &Txn, line: Line, shard: u64, change: i64) -> Result<(), StoreError> {
-    let key = keys::tally(line, shard);
+pub(crate) async fn add(txn: &Txn, index: MessageIndex, shard: u64, change: i64) -> Result<(), StoreError> {
+    let key = keys::tally(index, shard);
     let before = match txn.get(&key).await? {
         Some(row) => records::decode_tally(&row)?,
         None => 0,
@@ -75,9 +75,9 @@ pub(crate) async fn add(txn: &Txn, line: Line, shard: u64, change: i64) -> Resul
     Ok(())
 }
 
-/// The number of messages of a line.
-pub(crate) async fn count(rows: &impl Read, line: Line) -> Result<u64, StoreError> {
-    let mut scan = rows.scan(keys::tallies(line), Direction::Ascending);
+/// The number of messages of an index.
+pub(crate) async fn count(rows: &impl Read, index: MessageIndex) -> Result<u64, StoreError> {
+    let mut scan = rows.scan(keys::tallies(index), Direction::Ascending);
     let mut sum = 0_i64;
     while let Some(row) = scan.next().await? {
         sum = sum.saturating_add(records::decode_tally(&row.value)?);

@@ -1,45 +1,72 @@
-//! What is revoked after a proof was given counts for reads too.
+//! What is revoked before an operation looks at its rows counts, for reads and for writes: an operation is allowed by the
+//! same view or transaction that does it.
 
-use std::net::IpAddr;
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::{net::IpAddr, sync::Arc};
 
 use access::{
-    AccountKey, Accounts, Authorized,
+    Account, AccountKey, Accounts, Asked, Grant,
+    acl::{Acl, StoredAccessPolicy},
     need::Service,
     sas::{self, Fields, SignedTarget, sign::sign},
 };
+use concurrency::visibility::{PutTimes, VisibilityTimeout};
 use queue::{
-    Messages,
+    Queues, SetQueueAcl,
     errors::QueueError,
-    message::PeekMessages,
-    queue::{Address, CreateQueue},
+    message::{DeleteMessage, GetMessages, MessageId, PeekMessages, PutMessage, UpdateMessage},
+    queue::{Address, CreateQueue, GetQueueMetadata},
 };
-use store::Scope;
+use store::Store;
 use store_memory::{ManualTime, MemoryEngine};
-use types::names::{AccountName, QueueName};
+use types::{
+    ServiceVersion, Timestamp,
+    names::{AccountName, QueueName},
+};
 
-#[test]
-fn a_peek_after_its_key_was_rotated_is_denied() {
-    let peeks = async {
-        let (store, key) = (MemoryEngine::new(ManualTime::default()).store(), AccountKey::new(&[1; 64]));
-        let (name, messages) = (AccountName::parse("mine").unwrap(), Messages::new(store.clone()));
+/// An account with one queue.
+struct World {
+    store: Store,
+    accounts: Accounts,
+    account: Arc<Account>,
+    queues: Queues,
+}
+
+fn key() -> AccountKey {
+    AccountKey::new(&[1; 64])
+}
+
+fn name() -> AccountName {
+    AccountName::parse("mine").unwrap()
+}
+
+impl World {
+    async fn new() -> Self {
+        let store = MemoryEngine::new(ManualTime::default()).store();
         let accounts = Accounts::open(&store, []).await.unwrap();
-        accounts.add(&store, &name, std::slice::from_ref(&key)).await.unwrap();
-        let account = accounts.get("mine").unwrap();
-        let address = Address { account: account.unit, queue: QueueName::parse("jobs").unwrap() };
-        let create = &Authorized::for_tests(CreateQueue { address: address.clone(), metadata: Vec::new() });
-        let created =
-            store.transact(Scope::unit(account.unit), |txn| async move { queue::queue::create(&txn, create).await });
-        created.await.unwrap();
+        accounts.add(&store, &name(), &[key()]).await.unwrap();
+        let (account, queues) = (accounts.get("mine").unwrap(), Queues::new(store.clone()));
+        let world = Self { store, accounts, account, queues };
+        let create = CreateQueue { address: world.address(), metadata: Vec::new() };
+        world.queues.create_queue(&Asked::for_tests(create)).await.unwrap();
+        world
+    }
 
-        let fields = Fields {
-            version: Some("2019-02-02"),
-            services: Some("q"),
-            resource_types: Some("o"),
-            permissions: Some("r"),
-            expiry: Some("2099-01-01"),
-            ..Fields::default()
-        };
-        let signed = sign(&key, Service::Queue, "mine", None, None, &fields).unwrap();
+    fn address(&self) -> Address {
+        Address { account: self.account.unit, queue: QueueName::parse("jobs").unwrap() }
+    }
+
+    /// Replaces the stored access policies.
+    async fn set_policies(&self, policies: Vec<StoredAccessPolicy>) {
+        let request = SetQueueAcl { address: self.address(), acl: Acl { policies, ..Acl::default() } };
+        self.queues.set_queue_acl(&Asked::for_tests(request)).await.unwrap();
+    }
+
+    /// Somebody who shows a signature with these fields.
+    fn signature(&self, fields: &Fields<'_>) -> Grant {
+        let fields = Fields { version: Some("2019-02-02"), ..*fields };
+        let signed = sign(&key(), Service::Queue, "mine", Some("jobs"), None, &fields).unwrap();
         let query: Vec<(&str, &str)> = signed.iter().map(|(name, value)| (*name, &**value)).collect();
         let target = SignedTarget {
             service: Service::Queue,
@@ -52,13 +79,74 @@ fn a_peek_after_its_key_was_rotated_is_denied() {
             secure: false,
         };
         let fields = Fields::find(&query).unwrap().unwrap();
-        let grant = sas::verify(&accounts, &account, &target, &fields, None, store.now()).unwrap();
-        let peek = grant.authorize(&store.snapshot(), PeekMessages { address, number: 1 }).await.unwrap();
-        let before = messages.peek(&peek).await;
-        accounts.rotate_key(&store, &name, 1, &AccountKey::new(&[2; 64])).await.unwrap();
-        (before, messages.peek(&peek).await)
+        sas::verify(&self.accounts, &self.account, &target, &fields, None, self.store.now()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_peek_after_its_key_was_rotated_is_denied() {
+    let world = World::new().await;
+    let fields = Fields {
+        services: Some("q"),
+        resource_types: Some("o"),
+        permissions: Some("r"),
+        expiry: Some("2099-01-01"),
+        ..Fields::default()
     };
-    let (before, after) = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(peeks);
-    assert!(before.unwrap().is_empty());
+    let peek = world.signature(&fields).ask(PeekMessages { address: world.address(), number: 1 });
+    assert!(world.queues.peek_messages(&peek).await.unwrap().is_empty());
+    world.accounts.rotate_key(&world.store, &name(), 1, &AccountKey::new(&[2; 64])).await.unwrap();
+    let after = world.queues.peek_messages(&peek).await;
     assert!(matches!(after, Err(QueueError::Denied(_))), "{after:?}");
+}
+
+#[tokio::test]
+async fn a_policy_that_is_removed_after_a_request_arrived_serves_nobody() {
+    let world = World::new().await;
+    let policy = StoredAccessPolicy {
+        id: "workers".into(),
+        start: None,
+        expiry: Some(Timestamp::NEVER),
+        permissions: Some("raup".into()),
+    };
+    world.set_policies(vec![policy]).await;
+    let (somebody, address) =
+        (world.signature(&Fields { policy: Some("workers"), ..Fields::default() }), world.address());
+    let (id, receipt) = (MessageId::new(1), 1);
+    let times = PutTimes::new(ServiceVersion::NEWEST, None, None).unwrap();
+    let put = somebody.ask(PutMessage { address: address.clone(), id, receipt, times, text: "work".into() });
+    let peek = somebody.ask(PeekMessages { address: address.clone(), number: 1 });
+    let metadata = somebody.ask(GetQueueMetadata { address: address.clone() });
+    let timeout = VisibilityTimeout::for_get(None).unwrap();
+    let get = somebody.ask(GetMessages { address: address.clone(), number: 1, timeout, receipt });
+
+    let (_, hold) = world.queues.put_message(&put).await.unwrap();
+    assert_eq!(world.queues.peek_messages(&peek).await.unwrap().len(), 1);
+    assert_eq!(world.queues.get_queue_metadata(&metadata).await.unwrap().approximate_messages_count, 1);
+
+    world.set_policies(Vec::new()).await;
+    let timeout = VisibilityTimeout::for_update(Some(0)).unwrap();
+    let sent = hold.receipt;
+    let update = somebody.ask(UpdateMessage {
+        address: address.clone(),
+        id,
+        sent,
+        timeout,
+        receipt,
+        text: Some("other".into()),
+    });
+    let delete = somebody.ask(DeleteMessage { address, id, sent });
+    let refused = [
+        world.queues.peek_messages(&peek).await.map(drop),
+        world.queues.get_queue_metadata(&metadata).await.map(drop),
+        world.queues.put_message(&put).await.map(drop),
+        world.queues.get_messages(&get).await.map(drop),
+        world.queues.update_message(&update).await.map(drop),
+        world.queues.delete_message(&delete).await.map(drop),
+    ];
+    for refused in refused {
+        assert!(matches!(refused, Err(QueueError::Denied(_))), "{refused:?}");
+    }
+    let found = world.queues.peek_messages(&Asked::for_tests(PeekMessages::clone(&peek))).await.unwrap();
+    assert_eq!((found.len(), found[0].text.as_str()), (1, "work"), "nothing was changed");
 }

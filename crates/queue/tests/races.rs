@@ -28,9 +28,9 @@ const CONSUMERS: usize = 5;
 const MESSAGES: usize = 600;
 
 /// Rigs of several threads that share a store and what its process remembers.
-fn shared(store: &Store, messages: &queue::Messages) -> Rig {
+fn shared(store: &Store, queues: &queue::Queues) -> Rig {
     let rig = Rig::on(ManualTime::default(), Engine::Memory(MemoryEngine::default()), store.clone());
-    Rig { messages: messages.clone(), ..rig }
+    Rig { queues: queues.clone(), ..rig }
 }
 
 #[test]
@@ -40,8 +40,8 @@ fn producers_and_consumers_share_a_queue() {
     let opened = EmbeddedEngine::open_on(Arc::new(SimulatedDisk::new()), index.path(), SystemTime::default(), options);
     let engine = Arc::new(opened.unwrap());
     let store = Store::new(Arc::<EmbeddedEngine>::clone(&engine));
-    let messages = queue::Messages::new(store.clone());
-    run(shared(&store, &messages).create("jobs")).unwrap();
+    let queues = queue::Queues::new(store.clone());
+    run(shared(&store, &queues).create("jobs")).unwrap();
 
     let held: Mutex<HashSet<MessageId>> = Mutex::default();
     let processed: Mutex<HashMap<String, usize>> = Mutex::default();
@@ -49,7 +49,7 @@ fn producers_and_consumers_share_a_queue() {
     let deadline = Instant::now() + Duration::from_secs(60);
     std::thread::scope(|scope| {
         for producer in 0..PRODUCERS {
-            let rig = shared(&store, &messages);
+            let rig = shared(&store, &queues);
             scope.spawn(move || {
                 for number in 0..MESSAGES {
                     run(rig.put("jobs", &format!("{producer}-{number}")));
@@ -57,7 +57,7 @@ fn producers_and_consumers_share_a_queue() {
             });
         }
         for consumer in 0..CONSUMERS {
-            let rig = shared(&store, &messages);
+            let rig = shared(&store, &queues);
             let (held, processed, left) = (&held, &processed, &left);
             scope.spawn(move || {
                 let mut turn = consumer;
@@ -90,7 +90,7 @@ fn producers_and_consumers_share_a_queue() {
     assert_eq!(processed.len(), PRODUCERS * MESSAGES);
     assert!(processed.values().all(|times| *times == 1));
     run(async {
-        let rig = shared(&store, &messages);
+        let rig = shared(&store, &queues);
         assert_eq!(rig.count("jobs").await, 0);
         rig.audit().await;
     });

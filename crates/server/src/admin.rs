@@ -11,7 +11,8 @@ use std::sync::Arc;
 use access::Accounts;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
-use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError, Shutdown};
+use net::Shutdown;
+use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError};
 use types::ErrorCode;
 
 pub(crate) use accounts::list as list_accounts;
@@ -64,10 +65,7 @@ impl Admin {
             "/readyz" if reads => ("Ready", Ok(self.ready())),
             "/metrics" if reads => ("Metrics", Ok(metrics(self.metrics.render(&self.opened)))),
             BACKUP_PATH if request.method == Method::POST => ("Backup", self.backup(request)),
-            "/healthz" | "/readyz" | "/metrics" | BACKUP_PATH => {
-                let message = "The resource doesn't support the specified HTTP verb.";
-                ("Unknown", Err(ServiceError::new(ErrorCode::UnsupportedHttpVerb, message)))
-            }
+            "/healthz" | "/readyz" | "/metrics" | BACKUP_PATH => ("Unknown", Err(ServiceError::unsupported_verb())),
             _ => ("Unknown", Err(ServiceError::new(ErrorCode::ResourceNotFound, "There is nothing here."))),
         }
     }

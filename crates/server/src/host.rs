@@ -51,7 +51,7 @@ impl Host for ServerHost {
     fn observe(&self, record: &Record<'_>) {
         self.metrics.request(record);
         // A download that its client broke off is no failure of ours; one that we broke off says so where it happens.
-        let failed = record.status.is_server_error();
+        let failed = record.server_failed;
         match self.request_log {
             RequestLog::All => {}
             RequestLog::Errors if failed => {}
@@ -64,10 +64,10 @@ impl Host for ServerHost {
                     request_id = %record.request_id,
                     service = record.service,
                     operation = record.operation,
-                    method = %record.method,
-                    target = record.shown_target(),
-                    status = record.status.as_u16(),
-                    error_code = record.error_code.map(|code| code.as_str()),
+                    method = record.verb,
+                    target = record.target.to_string(),
+                    status = record.status,
+                    error_code = record.error_code,
                     duration_us = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX),
                     bytes_in = record.bytes_in,
                     bytes_out = record.bytes_out,

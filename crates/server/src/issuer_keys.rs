@@ -6,7 +6,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use access::bearer::Bearer;
 use anyhow::{Context as _, Result};
-use rest::Shutdown;
+use net::Shutdown;
 
 use crate::{files, outgoing};
 

@@ -8,18 +8,12 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 
 use crate::{
     compose::{self, Build},
     config::Config,
 };
-
-/// Connections that wait to be accepted.
-const BACKLOG: u32 = 1024;
-
-/// What the system keeps of answers that cannot be sent yet, for each connection.
-const UNSENT_BYTES: u32 = 512 * 1024;
 
 /// All ports of the server.
 pub(crate) struct Bound {
@@ -72,30 +66,9 @@ fn bind_all(addresses: &[IpAddr], port: u16, what: &str) -> Result<Vec<TcpListen
 
 /// Binds one port; of IPv6 one that leaves IPv4 alone, when the families are apart.
 fn bind(address: SocketAddr, apart: bool, what: &str) -> Result<TcpListener> {
-    let bound = || {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        if address.is_ipv6() && apart {
-            rustix::net::sockopt::set_ipv6_v6only(&socket, true)?;
-        }
-        // What is left of connections to a server that has ended must not be in the way of the next.
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        keep_little(&socket)?;
-        socket.listen(BACKLOG)
-    };
-    bound().map_err(plain).with_context(|| {
+    net::bind(address, apart).map_err(plain).with_context(|| {
         format!("cannot listen on {address} for {what} (choose another port with --{what}-port, 0 for a free one)")
     })
-}
-
-/// Lets the system keep little that a client has no window for. A thousand clients that take nothing would otherwise be
-/// given a thousand times some mebibytes, and everybody waits while that is copied. Connections get it from their listener.
-fn keep_little(socket: &TcpSocket) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    socket2::SockRef::from(socket).set_tcp_notsent_lowat(UNSENT_BYTES)?;
-    #[cfg(not(target_os = "linux"))]
-    let _has_no_such_option = (socket, UNSENT_BYTES);
-    Ok(())
 }
 
 /// The usual reason in plain words.

@@ -13,7 +13,6 @@ mod cli;
 mod commands;
 mod compose;
 mod config;
-mod descriptors;
 mod engine;
 mod environment;
 mod failure;

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use rest::{Commons, Load, Record};
+use net::{Commons, Load, Record};
 
 use crate::engine::Opened;
 
@@ -36,7 +36,7 @@ pub(crate) struct Metrics {
 /// The numbers of one operation.
 #[derive(Default)]
 struct Operation {
-    statuses: RwLock<BTreeMap<u16, AtomicU64>>,
+    statuses: RwLock<BTreeMap<u32, AtomicU64>>,
     /// One for each bound, not cumulative; what is above the last is only in `count`.
     buckets: [AtomicU64; BOUNDS_MICROS.len()],
     count: AtomicU64,
@@ -68,7 +68,7 @@ impl Metrics {
     /// Counts a request.
     pub(crate) fn request(&self, record: &Record<'_>) {
         let operation = self.operation(record.service, record.operation);
-        operation.add(record.status.as_u16(), record.duration, record.bytes_in, record.bytes_out);
+        operation.add(record.status, record.duration, record.bytes_in, record.bytes_out);
     }
 
     /// Where a service counts its connections and requests.
@@ -181,7 +181,7 @@ impl Metrics {
 }
 
 impl Operation {
-    fn add(&self, status: u16, duration: Duration, bytes_in: u64, bytes_out: u64) {
+    fn add(&self, status: u32, duration: Duration, bytes_in: u64, bytes_out: u64) {
         let counted = {
             let statuses = self.statuses.read().unwrap_or_else(PoisonError::into_inner);
             statuses.get(&status).map(|count| count.fetch_add(1, Ordering::Relaxed)).is_some()

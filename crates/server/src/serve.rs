@@ -11,8 +11,10 @@ use std::{
 
 use access::{Origin, bearer::Bearer};
 use anyhow::{Context as _, Result, bail};
+use blob::Blobs;
 use blob_rest::{Copies, Here};
-use rest::{Commons, Handshake, Host, Listener, Service, Shutdown, limits::Limits};
+use net::{Listener, Shutdown, Tls, descriptors};
+use rest::{Commons, Host, Service, limits::Limits};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
@@ -26,7 +28,6 @@ use crate::{
     cli::ServeArgs,
     compose::{self, Parts},
     config::Config,
-    descriptors,
     engine::{self, Opened},
     failure::misconfigured,
     files::AdminNote,
@@ -41,7 +42,7 @@ use crate::{
     ports_file::{self, PortsFile},
     randomness::{self, RequestIds},
     settings::Durability,
-    tls::Tls,
+    tls::Certificate,
     upkeep,
 };
 
@@ -59,8 +60,8 @@ pub(crate) fn run(arguments: ServeArgs, origins: Origins) -> Result<()> {
     if connections < config.max_connections {
         tracing::warn!(connections, descriptors, "fewer connections at once: the system allows too few open files");
     }
-    let tls = config.tls.as_ref().map(|(certificate, key)| Tls::load(certificate, key)).transpose();
-    let tls = tls.map_err(misconfigured)?;
+    let files = config.tls.clone();
+    let tls = files.map(|(certificate, key)| Certificate::load(certificate, key)).transpose().map_err(misconfigured)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers)
         .thread_name("lazuli-worker")
@@ -114,10 +115,10 @@ struct Front {
     log_dropped: Arc<AtomicU64>,
 }
 
-async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<Tls>>, front: Front) -> Result<()> {
+async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certificate>, front: Front) -> Result<()> {
     let mut signals = Signals::new()?;
     let (stop, shutdown) = Shutdown::channel();
-    let commons = Arc::new(Commons::new(front.connections));
+    let commons = Arc::new(net::Commons::new(front.connections));
     let metrics = Arc::new(Metrics::new(front.log_dropped, Arc::clone(&commons)));
     let host = Arc::new(ServerHost {
         store: opened.store.clone(),
@@ -125,8 +126,8 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
         metrics: Arc::clone(&metrics),
         request_log: config.request_log,
         domains: config.domains.clone(),
-        commons,
-        admin_commons: Arc::new(Commons::new(ADMIN_CONNECTIONS)),
+        commons: Arc::new(Commons::new(commons)),
+        admin_commons: Arc::new(Commons::new(Arc::new(net::Commons::new(ADMIN_CONNECTIONS)))),
     });
 
     let Bound { admin, services, closed } = bound;
@@ -155,10 +156,10 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
         remote: config.copy_sources_remote.clone(),
     };
     let copies = Arc::new(Copies::new(client, here));
-    let parts = Parts { store: &opened.store, accounts: &accounts, copies: &copies };
+    let blobs = Blobs::new(opened.store.clone());
+    let parts = Parts { store: &opened.store, accounts: &accounts, blobs: &blobs, copies: &copies };
     for service in services {
-        let handshake = tls.clone().map(|tls| -> Arc<dyn Handshake> { tls });
-        endpoints.push(ports.open_service(service, config, &parts, handshake.as_ref())?);
+        endpoints.push(ports.open_service(service, config, &parts, tls.as_ref().map(Certificate::tls))?);
     }
     if let Some(tls) = tls {
         ports.tasks.spawn(renew(tls, signal(SignalKind::hangup())?, shutdown.clone()));
@@ -167,7 +168,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
         .then(|| AdminNote { address: admin_address, token: token.clone() }.write(&config.data_dir))
         .transpose()
         .with_context(|| format!("cannot write into {}", config.data_dir.display()))?;
-    let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
+    let limits = net::Limits { connections: ADMIN_CONNECTIONS, ..net::Limits::default() };
     let service = Admin {
         opened: opened.clone(),
         metrics: Arc::clone(&metrics),
@@ -177,7 +178,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
         accounts: Arc::clone(&accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);
-    ports.tasks.spawn(Arc::clone(&copies).run(blob::Blobs::new(opened.store.clone()), shutdown.clone()));
+    ports.tasks.spawn(Arc::clone(&copies).run(blobs, shutdown.clone()));
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let ports_file = config.ports_file.as_deref();
@@ -207,7 +208,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Arc<T
 }
 
 /// Reads the certificate again when somebody says so.
-async fn renew(tls: Arc<Tls>, mut hangup: Signal, mut shutdown: Shutdown) {
+async fn renew(tls: Certificate, mut hangup: Signal, mut shutdown: Shutdown) {
     loop {
         tokio::select! {
             () = shutdown.requested() => return,
@@ -233,20 +234,20 @@ impl Ports {
         bound: BoundService,
         config: &Config,
         parts: &Parts<'_>,
-        tls: Option<&Arc<dyn Handshake>>,
+        tls: Option<Arc<Tls>>,
     ) -> Result<Endpoint> {
-        let limits = Limits { requests: config.max_requests, ..Limits::default() };
+        let limits = net::Limits { requests: config.max_requests, ..net::Limits::default() };
         let service = (bound.build)(parts);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {
-            self.open(listener, tls.cloned(), Arc::clone(&service), limits);
+            self.open(listener, tls.clone(), Arc::clone(&service), limits);
         }
         Ok(Endpoint { name: bound.name, key: bound.endpoint, addresses })
     }
 
-    fn open(&mut self, tcp: TcpListener, tls: Option<Arc<dyn Handshake>>, service: Arc<dyn Service>, limits: Limits) {
+    fn open(&mut self, tcp: TcpListener, tls: Option<Arc<Tls>>, service: Arc<dyn Service>, limits: net::Limits) {
         let host: Arc<dyn Host> = Arc::<ServerHost>::clone(&self.host);
-        let listener = Listener { tcp, tls };
+        let (listener, limits) = (Listener { tcp, tls }, Limits { net: limits, ..Limits::default() });
         self.tasks.spawn(rest::serve(listener, service, host, limits, self.shutdown.clone()));
     }
 }

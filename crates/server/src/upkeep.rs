@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use rest::Shutdown;
+use net::Shutdown;
 use store::{Store, sweep};
 use store_embedded::{EmbeddedEngine, ScrubCursor};
 

@@ -24,7 +24,7 @@ mod latch;
 pub mod limits;
 pub mod manifest;
 pub mod read;
-mod record;
+pub mod record;
 pub mod space;
 pub mod sweep;
 mod transact;

@@ -3,16 +3,14 @@
 use access::need::Service;
 use http::StatusCode;
 use rest::{Request, Response, ServiceError, signed_identifiers};
-use store::Scope;
-use table::acl::{self, GetTableAcl, SetTableAcl};
+use table::acl::{GetTableAcl, SetTableAcl};
 use types::names::TableName;
 
 use crate::{TableService, errors, exchange::Scene};
 
 pub(crate) async fn get(service: &TableService, scene: &Scene<'_>, name: &TableName) -> Result<Response, ServiceError> {
-    let rows = service.store.snapshot();
-    let request = scene.caller.authorize(&rows, GetTableAcl { address: scene.table(name) }).await?;
-    let policies = acl::get(&rows, &request).await.map_err(errors::of)?;
+    let asked = scene.caller.ask(GetTableAcl { address: scene.table(name) });
+    let policies = service.tables.get_table_acl(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::OK).xml(signed_identifiers::write(&policies)))
 }
 
@@ -24,12 +22,7 @@ pub(crate) async fn set(
 ) -> Result<Response, ServiceError> {
     let document = request.body.collect(scene.caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
     let policies = signed_identifiers::parse(Service::Table, &document)?;
-    let request = SetTableAcl { address: scene.table(name), policies };
-    let request = &scene.caller.authorize(&service.store.snapshot(), request).await?;
-    service
-        .store
-        .transact(Scope::unit(scene.caller.unit()), |txn| async move { acl::set(&txn, request).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = scene.caller.ask(SetTableAcl { address: scene.table(name), policies });
+    service.tables.set_table_acl(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }

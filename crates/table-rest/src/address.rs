@@ -2,10 +2,7 @@
 
 use rest::ServiceError;
 use table::EntityKey;
-use types::{
-    ErrorCode,
-    names::{NameError, TableName},
-};
+use types::{ErrorCode, names::TableName};
 
 use crate::errors;
 
@@ -61,17 +58,13 @@ impl Resource {
 
 /// A table's name, checked.
 pub(crate) fn table(name: &str) -> Result<TableName, ServiceError> {
-    TableName::parse(name).map_err(|error: NameError| {
-        let reason = error.to_string();
-        let error = if error.rule.is_about_length() {
-            ServiceError::new(
-                ErrorCode::OutOfRangeInput,
-                "The specified resource name length is not within the permissible limits.",
-            )
-        } else {
-            ServiceError::new(ErrorCode::InvalidResourceName, "The specifed resource name contains invalid characters.")
-        };
-        error.with_detail("Reason", reason)
+    TableName::parse(name).map_err(|error| {
+        let mut refusal = ServiceError::invalid_name(&error);
+        if refusal.code == ErrorCode::InvalidResourceName {
+            // This service writes it without the second i.
+            refusal.message = "The specifed resource name contains invalid characters.".to_owned();
+        }
+        refusal
     })
 }
 

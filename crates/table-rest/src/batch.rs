@@ -8,6 +8,7 @@ use rest::{
     ODataMetadata, Request, RequestId, Response, ResponseBody, ServiceError,
     batch::{self, BatchError, EmbeddedRequest, Piece},
 };
+use table::entity::ChangeEntity;
 use types::limits::ENTITY_BATCH_MAX;
 
 use crate::{
@@ -97,35 +98,49 @@ async fn change_set(service: &TableService, scene: &Scene<'_>, parts: &[Embedded
 }
 
 async fn changes(service: &TableService, scene: &Scene<'_>, parts: &[EmbeddedRequest]) -> Result<Vec<Answer>, Failed> {
-    let at = |index: usize, format: Format| move |error: ServiceError| Failed { index, error, format };
-    let rows = service.store.snapshot();
-    let (mut heads, mut authorized) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
+    let (mut heads, mut asked) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
     for (index, part) in parts.iter().enumerate() {
-        let fail = at(index, JSON);
-        let (resource, asked) = exchange::part_resource(&part.target, scene.account()).map_err(&fail)?;
-        let head = Head::of_part(part, resource).map_err(&fail)?;
-        let format = exchange::format(&head, &asked, scene.version).map_err(&fail)?;
-        let fail = at(index, format);
-        if head.verb == Verb::Get {
-            return Err(fail(errors::invalid_input("a query stands outside of a change set".to_owned())));
+        match change(scene, part) {
+            Ok((head, format, change)) => {
+                heads.push((head, format));
+                asked.push(scene.caller.ask(change));
+            }
+            Err((format, error)) => {
+                // Who may not do what stands before it is told that, and not what is wrong with the rest.
+                service.tables.may_change_entities(&asked).await.map_err(|error| failed(&heads, error))?;
+                return Err(Failed { index, error, format });
+            }
         }
-        head.wants_content().map_err(&fail)?;
-        let change = entities::change_of(scene, &head, &part.body).map_err(&fail)?;
-        authorized.push(scene.caller.authorize(&rows, change).await.map_err(&fail)?);
-        heads.push((head, format));
     }
-    drop(rows);
-    let formats = |index: usize| heads.get(index).map_or(JSON, |(_, format)| *format);
-    let changed = table::batch::execute(&service.store, &authorized).await.map_err(|error| {
-        let (index, error) = errors::batch(error);
-        Failed { index, error, format: formats(index) }
-    })?;
+    let changed = service.tables.entity_group_transaction(&asked).await.map_err(|error| failed(&heads, error))?;
     let mut answers = Vec::with_capacity(changed.len());
-    for (index, ((changed, (head, format)), change)) in changed.iter().zip(&heads).zip(&authorized).enumerate() {
+    for (index, ((changed, (head, format)), change)) in changed.iter().zip(&heads).zip(&asked).enumerate() {
         let answer = entities::changed_answer(scene, head, *format, change.table.name(), change.operation, changed);
-        answers.push(answer.map_err(at(index, *format))?);
+        answers.push(answer.map_err(|error| Failed { index, error, format: *format })?);
     }
     Ok(answers)
+}
+
+/// The change that a part asks for, and how its answer is written.
+fn change<'a>(
+    scene: &Scene<'_>,
+    part: &'a EmbeddedRequest,
+) -> Result<(Head<'a>, Format, ChangeEntity<'a>), (Format, ServiceError)> {
+    let (resource, asked) = exchange::part_resource(&part.target, scene.account()).map_err(|error| (JSON, error))?;
+    let head = Head::of_part(part, resource).map_err(|error| (JSON, error))?;
+    let format = exchange::format(&head, &asked, scene.version).map_err(|error| (JSON, error))?;
+    if head.verb == Verb::Get {
+        return Err((format, errors::invalid_input("a query stands outside of a change set".to_owned())));
+    }
+    head.wants_content().map_err(|error| (format, error))?;
+    let change = entities::change_of(scene, &head, &part.body).map_err(|error| (format, error))?;
+    Ok((head, format, change))
+}
+
+/// The refusal of a change, in the format of its part.
+fn failed(heads: &[(Head<'_>, Format)], error: table::batch::BatchError) -> Failed {
+    let (index, error) = errors::batch(error);
+    Failed { index, error, format: heads.get(index).map_or(JSON, |(_, format)| *format) }
 }
 
 fn failed_set(service: &TableService, failed: &Failed, content_id: Option<&str>, id: RequestId) -> Response {
@@ -144,7 +159,7 @@ fn failure(
     format: Format,
     id: RequestId,
 ) -> Answer {
-    let (kind, document) = format.of_errors().write(&errors::told(error.clone(), index), id, service.store.now());
+    let (kind, document) = format.of_errors().write(&errors::told(error.clone(), index), id, service.tables.now());
     Answer::new(error.status, format).body(kind, document)
 }
 

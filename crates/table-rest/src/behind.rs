@@ -3,7 +3,7 @@
 //! operations on entities. Nothing is ever changed here.
 
 use rest::ServiceError;
-use table::query::{self, QueryEntities};
+use table::query::QueryEntities;
 use types::{ErrorCode, names::TableName};
 
 use crate::{
@@ -44,8 +44,6 @@ pub(crate) async fn refuse(
 
 /// Whether there is such a table, for somebody who may know.
 async fn exists(service: &TableService, scene: &Scene<'_>, name: &TableName) -> Result<(), ServiceError> {
-    let rows = service.store.snapshot();
     let nothing = QueryEntities { table: scene.table(name), filter: None, top: 0, next: None };
-    let nothing = scene.caller.authorize(&rows, nothing).await?;
-    query::entities(&rows, &nothing).await.map(|_| ()).map_err(errors::of)
+    service.tables.query_entities(&scene.caller.ask(nothing)).await.map(drop).map_err(errors::of)
 }

@@ -33,15 +33,15 @@ pub enum DraftError {
     /// A value is not of the type it is said to be.
     #[error("the value of {name:?} is not of the type {type_name}")]
     Value {
-        /// The property.
+        /// The property that is not what it says.
         name: String,
-        /// The type.
+        /// The type it is said to be.
         type_name: String,
     },
     /// An instant before 1601.
     #[error("the value {value:?} of {name:?} is before 1601")]
     OutOfRange {
-        /// The property.
+        /// The property that holds the instant.
         name: String,
         /// The value as it was sent.
         value: String,

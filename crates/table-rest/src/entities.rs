@@ -5,7 +5,7 @@ use http::StatusCode;
 use rest::ServiceError;
 use table::{
     EdmType, Entity, EntityKey,
-    entity::{self, ChangeEntity, Changed, GetEntity},
+    entity::{ChangeEntity, Changed, GetEntity},
     properties::Properties,
 };
 use types::{ErrorCode, limits::ENTITY_BATCH_MAX_BYTES, names::TableName};
@@ -122,10 +122,10 @@ pub(crate) fn one(
         Format::Json(metadata) => {
             let context = Context { base: &scene.base, account: scene.account(), table, metadata, select };
             let mut writer = JsonWriter::with_capacity(1024);
-            writer.entity(context, entity)?;
+            writer.entity(context, entity).map_err(errors::of)?;
             Ok(writer.finish())
         }
-        Format::Atom => Ok(atom::entry(&scene.base, scene.account(), table, entity, select)?),
+        Format::Atom => atom::entry(&scene.base, scene.account(), table, entity, select).map_err(errors::of),
     }
 }
 
@@ -139,9 +139,8 @@ pub(crate) async fn change(
 ) -> Result<Answer, ServiceError> {
     // What the answer will look like is known before anything is changed.
     head.wants_content()?;
-    let change = change_of(scene, head, body)?;
-    let change = scene.caller.authorize(&service.store.snapshot(), change).await?;
-    let changed = entity::change(&service.store, &change).await.map_err(errors::of)?;
+    let change = scene.caller.ask(change_of(scene, head, body)?);
+    let changed = service.tables.change_entity(&change).await.map_err(errors::of)?;
     changed_answer(scene, head, format, change.table.name(), change.operation, &changed)
 }
 
@@ -156,10 +155,8 @@ pub(crate) async fn get(
 ) -> Result<Answer, ServiceError> {
     query::supported(asked)?;
     let select = query::select(asked)?;
-    let rows = service.store.snapshot();
     let request = GetEntity { table: scene.table(table), key: key.clone(), filter: query::filter(asked)? };
-    let request = scene.caller.authorize(&rows, request).await?;
-    let entity = entity::get(&rows, &request).await.map_err(errors::of)?;
+    let entity = service.tables.get_entity(&scene.caller.ask(request)).await.map_err(errors::of)?;
     let body = one(scene, format, table, &entity, select.as_deref())?;
     Ok(Answer::new(StatusCode::OK, format).header("ETag", entity.etag().to_string()).body(format.content_type(), body))
 }

@@ -24,22 +24,24 @@ mod tables;
 use std::sync::Arc;
 
 use access::Accounts;
+use account::Settings;
 use rest::{BoxFuture, ErrorFormat, ODataMetadata, Outcome, Request, Service, cors};
-use store::Store;
+use table::Tables;
 
 pub use draft::{Draft, DraftError};
 
 /// The service behind the table port.
 pub struct TableService {
-    store: Store,
+    tables: Tables,
+    settings: Settings,
     accounts: Arc<Accounts>,
 }
 
 impl TableService {
-    /// Serves these accounts from this store.
+    /// Serves the tables of these accounts.
     #[must_use]
-    pub const fn new(store: Store, accounts: Arc<Accounts>) -> Self {
-        Self { store, accounts }
+    pub const fn new(tables: Tables, settings: Settings, accounts: Arc<Accounts>) -> Self {
+        Self { tables, settings, accounts }
     }
 }
 
@@ -49,7 +51,7 @@ impl Service for TableService {
     }
 
     fn call(&self, request: Request) -> BoxFuture<'_, Outcome> {
-        Box::pin(cors::around(&self.store, &self.accounts, access::need::Service::Table, request, |request| {
+        Box::pin(cors::around(&self.settings, &self.accounts, access::need::Service::Table, request, |request| {
             route::answer(self, request)
         }))
     }

@@ -24,12 +24,9 @@ pub(crate) async fn entities(
 ) -> Result<Answer, ServiceError> {
     supported(asked)?;
     let select = select(asked)?;
-    let rows = service.store.snapshot();
     let request =
         QueryEntities { table: scene.table(name), filter: filter(asked)?, top: top(asked)?, next: next(asked)? };
-    let request = scene.caller.authorize(&rows, request).await?;
-    let page = query::entities(&rows, &request).await.map_err(errors::of)?;
-    drop(rows);
+    let page = service.tables.query_entities(&scene.caller.ask(request)).await.map_err(errors::of)?;
     let body = written(scene, name, format, &page, select.as_deref())?;
     let mut answer = Answer::new(StatusCode::OK, format).body(format.content_type(), body);
     if let Some(next) = &page.next {
@@ -52,10 +49,10 @@ fn written(
         Format::Json(metadata) => {
             let context = Context { base: &scene.base, account: scene.account(), table: name, metadata, select };
             let mut writer = JsonWriter::with_capacity(256 + page.entities.len() * 1280);
-            writer.page(context, &page.entities)?;
+            writer.page(context, &page.entities).map_err(errors::of)?;
             Ok(writer.finish())
         }
-        Format::Atom => Ok(atom::feed(&scene.base, scene.account(), name, &page.entities, select)?),
+        Format::Atom => atom::feed(&scene.base, scene.account(), name, &page.entities, select).map_err(errors::of),
     }
 }
 

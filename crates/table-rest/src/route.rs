@@ -1,7 +1,11 @@
 //! The operation table: verb, resource and `comp` tell the operations apart.
 
 use access::need::Service;
-use rest::{ErrorFormat, ODataMetadata, Outcome, Request, Response, ServiceError, caller, service_properties};
+use rest::{
+    Caller, ErrorFormat, ODataMetadata, Outcome, Request, Response, ServiceError, caller,
+    route::{Miss, Routes},
+    service_properties,
+};
 use types::{ErrorCode, names::TableName};
 
 use crate::{
@@ -25,75 +29,51 @@ enum Level {
     Entity,
 }
 
-/// The operations that are served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    GetTableServiceProperties,
-    SetTableServiceProperties,
-    GetTableServiceStats,
-    GetServiceDocument,
-    GetMetadata,
-    QueryTables,
-    GetTable,
-    CreateTable,
-    DeleteTable,
-    GetTableAcl,
-    SetTableAcl,
-    QueryEntities,
-    QueryEntity,
-    InsertEntity,
-    UpdateEntity,
-    MergeEntity,
-    DeleteEntity,
-    Batch,
-}
-
-/// One row an operation: where, verb, `comp`.
-const TABLE: &[(Level, Verb, &str, Operation)] = &[
-    (Level::Service, Verb::Get, "properties", Operation::GetTableServiceProperties),
-    (Level::Service, Verb::Put, "properties", Operation::SetTableServiceProperties),
-    (Level::Service, Verb::Get, "stats", Operation::GetTableServiceStats),
-    (Level::Service, Verb::Get, "", Operation::GetServiceDocument),
-    (Level::Metadata, Verb::Get, "", Operation::GetMetadata),
-    (Level::Tables, Verb::Get, "", Operation::QueryTables),
-    (Level::Tables, Verb::Post, "", Operation::CreateTable),
-    (Level::Table, Verb::Get, "", Operation::GetTable),
-    (Level::Table, Verb::Delete, "", Operation::DeleteTable),
-    (Level::Entities, Verb::Get, "acl", Operation::GetTableAcl),
-    (Level::Entities, Verb::Put, "acl", Operation::SetTableAcl),
-    (Level::Entities, Verb::Get, "", Operation::QueryEntities),
-    (Level::Entities, Verb::Post, "", Operation::InsertEntity),
-    (Level::Entity, Verb::Get, "", Operation::QueryEntity),
-    (Level::Entity, Verb::Put, "", Operation::UpdateEntity),
-    (Level::Entity, Verb::Merge, "", Operation::MergeEntity),
-    (Level::Entity, Verb::Delete, "", Operation::DeleteEntity),
-    (Level::Batch, Verb::Post, "", Operation::Batch),
-];
-
-impl Operation {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::GetTableServiceProperties => "GetTableServiceProperties",
-            Self::SetTableServiceProperties => "SetTableServiceProperties",
-            Self::GetTableServiceStats => "GetTableServiceStats",
-            Self::GetServiceDocument => "GetServiceDocument",
-            Self::GetMetadata => "GetMetadata",
-            Self::QueryTables => "QueryTables",
-            Self::GetTable => "GetTable",
-            Self::CreateTable => "CreateTable",
-            Self::DeleteTable => "DeleteTable",
-            Self::GetTableAcl => "GetTableAcl",
-            Self::SetTableAcl => "SetTableAcl",
-            Self::QueryEntities => "QueryEntities",
-            Self::QueryEntity => "QueryEntity",
-            Self::InsertEntity => "InsertEntity",
-            Self::UpdateEntity => "UpdateEntity",
-            Self::MergeEntity => "MergeEntity",
-            Self::DeleteEntity => "DeleteEntity",
-            Self::Batch => "EntityGroupTransaction",
-        }
+rest::operations! {
+    /// The operations that are served.
+    enum Operation {
+        GetTableServiceProperties,
+        SetTableServiceProperties,
+        GetTableServiceStats,
+        GetServiceDocument,
+        GetMetadata,
+        QueryTables,
+        GetTable,
+        CreateTable,
+        DeleteTable,
+        GetTableAcl,
+        SetTableAcl,
+        QueryEntities,
+        QueryEntity,
+        InsertEntity,
+        UpdateEntity,
+        MergeEntity,
+        DeleteEntity,
+        Batch as "EntityGroupTransaction",
     }
 }
+
+/// One row an operation: where, verb, `restype`, which says nothing here, and `comp`.
+const TABLE: Routes<Level, Verb, Operation> = Routes(&[
+    (Level::Service, Verb::Get, "", "properties", Operation::GetTableServiceProperties),
+    (Level::Service, Verb::Put, "", "properties", Operation::SetTableServiceProperties),
+    (Level::Service, Verb::Get, "", "stats", Operation::GetTableServiceStats),
+    (Level::Service, Verb::Get, "", "", Operation::GetServiceDocument),
+    (Level::Metadata, Verb::Get, "", "", Operation::GetMetadata),
+    (Level::Tables, Verb::Get, "", "", Operation::QueryTables),
+    (Level::Tables, Verb::Post, "", "", Operation::CreateTable),
+    (Level::Table, Verb::Get, "", "", Operation::GetTable),
+    (Level::Table, Verb::Delete, "", "", Operation::DeleteTable),
+    (Level::Entities, Verb::Get, "", "acl", Operation::GetTableAcl),
+    (Level::Entities, Verb::Put, "", "acl", Operation::SetTableAcl),
+    (Level::Entities, Verb::Get, "", "", Operation::QueryEntities),
+    (Level::Entities, Verb::Post, "", "", Operation::InsertEntity),
+    (Level::Entity, Verb::Get, "", "", Operation::QueryEntity),
+    (Level::Entity, Verb::Put, "", "", Operation::UpdateEntity),
+    (Level::Entity, Verb::Merge, "", "", Operation::MergeEntity),
+    (Level::Entity, Verb::Delete, "", "", Operation::DeleteEntity),
+    (Level::Batch, Verb::Post, "", "", Operation::Batch),
+]);
 
 pub(crate) async fn answer(service: &TableService, mut request: Request) -> Outcome {
     let (operation, outcome) = match find(&request) {
@@ -110,7 +90,7 @@ async fn behind(service: &TableService, request: &Request, table: &TableName, ve
     match caller::authenticate(&service.accounts, Service::Table, request) {
         Ok(caller) => {
             let behind = request.target.rest.as_deref().unwrap_or_default();
-            behind::refuse(service, &Scene::new(&caller, request), table, behind, verb).await
+            caller.explain(behind::refuse(service, &Scene::new(&caller, request), table, behind, verb).await)
         }
         Err(error) => error,
     }
@@ -136,18 +116,30 @@ async fn run(
     resource: Resource,
 ) -> Result<Response, ServiceError> {
     let caller = caller::authenticate(&service.accounts, Service::Table, request)?;
-    let scene = Scene::new(&caller, request);
+    let answer = run_for(service, &caller, request, operation, verb, resource).await;
+    answer.map_err(|error| caller.explain(error))
+}
+
+async fn run_for(
+    service: &TableService,
+    caller: &Caller,
+    request: &mut Request,
+    operation: Operation,
+    verb: Verb,
+    resource: Resource,
+) -> Result<Response, ServiceError> {
+    let scene = Scene::new(caller, request);
     match (operation, &resource) {
         (Operation::GetTableAcl, Resource::Entities(name)) => return acl::get(service, &scene, name).await,
         (Operation::SetTableAcl, Resource::Entities(name)) => return acl::set(service, &scene, name, request).await,
         (Operation::GetTableServiceProperties, _) => {
-            return service_properties::get(&service.store, Service::Table, &caller).await;
+            return service_properties::get(&service.settings, Service::Table, caller).await;
         }
         (Operation::SetTableServiceProperties, _) => {
-            return service_properties::set(&service.store, Service::Table, &caller, request).await;
+            return service_properties::set(&service.settings, Service::Table, caller, request).await;
         }
         (Operation::GetTableServiceStats, _) => {
-            return service_properties::stats(&service.store, Service::Table, &caller, request).await;
+            return service_properties::stats(&service.settings, Service::Table, caller, request).await;
         }
         (Operation::GetMetadata, _) => return service_document::metadata(service, &scene).await,
         (Operation::Batch, _) => return batch::answer(service, &scene, request).await,
@@ -208,21 +200,16 @@ fn find(request: &Request) -> Result<Found, ServiceError> {
         Resource::Entity(..) => Level::Entity,
     };
     let comp = request.target.query.get("comp").unwrap_or_default();
-    let same_place = |row: &&(Level, Verb, &str, Operation)| row.0 == level && row.2.eq_ignore_ascii_case(comp);
-    if let Some(row) = TABLE.iter().filter(same_place).find(|row| row.1 == verb) {
-        return Ok(Found::Operation(row.3, verb, resource));
-    }
-    if TABLE.iter().any(|row| same_place(&row)) {
-        return Err(ServiceError::new(
+    match TABLE.find(level, &verb, "", comp) {
+        Ok(operation) => Ok(Found::Operation(operation, verb, resource)),
+        Err(Miss::Verb) => Err(ServiceError::new(
             ErrorCode::MethodNotAllowed,
             "The requested method is not allowed on the specified resource.",
-        ));
+        )),
+        Err(Miss::Unknown { comp: "", .. }) => Err(errors::not_implemented()),
+        // Operations of the service that are not built yet come here too: refused by name, never taken for another.
+        Err(unknown) => Err(unknown.into()),
     }
-    if comp.is_empty() {
-        return Err(errors::not_implemented());
-    }
-    // Operations of the service that are not built yet come here too: refused by name, never taken for another.
-    Err(ServiceError::invalid_query("comp", comp, "the operation is unknown or not supported"))
 }
 
 #[cfg(test)]
@@ -231,9 +218,6 @@ mod tests {
 
     #[test]
     fn no_two_rows_are_the_same_place_and_verb() {
-        for (number, row) in TABLE.iter().enumerate() {
-            let twin = TABLE[..number].iter().find(|other| (other.0, other.1, other.2) == (row.0, row.1, row.2));
-            assert!(twin.is_none(), "{row:?}");
-        }
+        assert_eq!(TABLE.hidden(), None);
     }
 }

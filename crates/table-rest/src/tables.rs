@@ -2,11 +2,10 @@
 
 use http::StatusCode;
 use rest::{Known, ODataMetadata, Query, Request, ServiceError};
-use store::Scope;
 use table::{
     errors::TableError,
     query::{Filter, Operator},
-    table::{self as tables, CreateTable, DeleteTable, QueryTables, TABLE_NAME},
+    table::{CreateTable, DeleteTable, QueryTables, TABLE_NAME},
 };
 use types::{ErrorCode, names::TableName};
 
@@ -42,9 +41,7 @@ pub(crate) async fn query(
     };
     let request =
         QueryTables { account: scene.caller.unit(), filter: query::filter(asked)?, top: query::top(asked)?, next };
-    let rows = service.store.snapshot();
-    let request = scene.caller.authorize(&rows, request).await?;
-    let page = tables::query(&rows, &request).await.map_err(errors::of)?;
+    let page = service.tables.query_tables(&scene.caller.ask(request)).await.map_err(errors::of)?;
     let body = match format {
         Format::Json(metadata) => {
             let mut writer = JsonWriter::with_capacity(256 + page.names.len() * 64);
@@ -62,7 +59,7 @@ pub(crate) async fn query(
             writer.raw("}");
             writer.finish()
         }
-        Format::Atom => atom::tables(&scene.base, scene.account(), &page.names, service.store.now()),
+        Format::Atom => atom::tables(&scene.base, scene.account(), &page.names, service.tables.now()),
     };
     let answer = Answer::new(StatusCode::OK, format).body(format.content_type(), body);
     Ok(match page.next {
@@ -84,9 +81,7 @@ pub(crate) async fn get(
         constant: table::Value::String(name.as_str().to_owned()),
     };
     let request = QueryTables { account: scene.caller.unit(), filter: Some(filter), top: 1, next: None };
-    let rows = service.store.snapshot();
-    let request = scene.caller.authorize(&rows, request).await?;
-    let page = tables::query(&rows, &request).await.map_err(errors::of)?;
+    let page = service.tables.query_tables(&scene.caller.ask(request)).await.map_err(errors::of)?;
     let found = page.names.first().ok_or_else(errors::resource_not_found)?;
     let body = one(service, scene, found, format);
     Ok(Answer::new(StatusCode::OK, format).body(format.content_type(), body))
@@ -103,7 +98,7 @@ fn one(service: &TableService, scene: &Scene<'_>, name: &TableName, format: Form
             members(&mut writer, scene, metadata, name);
             writer.finish()
         }
-        Format::Atom => atom::table(&scene.base, scene.account(), name, service.store.now()),
+        Format::Atom => atom::table(&scene.base, scene.account(), name, service.tables.now()),
     }
 }
 
@@ -134,14 +129,9 @@ pub(crate) async fn create(
     if name.is_empty() {
         return Err(ServiceError::new(ErrorCode::TableNameEmpty, "The specified table name is empty."));
     }
-    let request = CreateTable { address: scene.table(&address::table(&name)?) };
-    let request = &scene.caller.authorize(&service.store.snapshot(), request).await?;
-    service
-        .store
-        .transact(Scope::unit(scene.caller.unit()), |txn| async move { tables::create(&txn, request).await })
-        .await
-        .map_err(errors::of)?;
-    let name = request.address.name();
+    let asked = scene.caller.ask(CreateTable { address: scene.table(&address::table(&name)?) });
+    service.tables.create_table(&asked).await.map_err(errors::of)?;
+    let name = asked.address.name();
     let location = format!("{}/Tables('{name}')", scene.base);
     let status = if content { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
     let mut answer = Answer::new(status, format).header("Location", location.clone());
@@ -168,16 +158,11 @@ pub(crate) async fn delete(
     name: &TableName,
     format: Format,
 ) -> Result<Answer, ServiceError> {
-    let request = DeleteTable { address: scene.table(name) };
-    let request = &scene.caller.authorize(&service.store.snapshot(), request).await?;
-    service
-        .store
-        .transact(Scope::unit(scene.caller.unit()).reclaims(), |txn| async move { tables::delete(&txn, request).await })
-        .await
-        .map_err(|error| match error {
-            // The table is the resource here, and old clients take only this code as "it was not there".
-            TableError::TableNotFound => errors::resource_not_found(),
-            other => errors::of(other),
-        })?;
+    let asked = scene.caller.ask(DeleteTable { address: scene.table(name) });
+    service.tables.delete_table(&asked).await.map_err(|error| match error {
+        // The table is the resource here, and old clients take only this code as "it was not there".
+        TableError::TableNotFound => errors::resource_not_found(),
+        other => errors::of(other),
+    })?;
     Ok(Answer::new(StatusCode::NO_CONTENT, format))
 }

@@ -1,13 +1,14 @@
 //! The stored access policies of a table.
 
 use access::{
-    Authorized, Operation,
+    Asked, Operation,
     acl::{self, Acl, StoredAccessPolicy},
     need::{Need, PublicAccess},
 };
-use store::{Read, Txn};
+use store::Scope;
 
 use crate::{
+    Tables,
     errors::TableError,
     permissions,
     table::{TableAddress, find},
@@ -16,7 +17,7 @@ use crate::{
 /// Get Table ACL.
 #[derive(Clone, Debug)]
 pub struct GetTableAcl {
-    /// Which.
+    /// The table whose policies are read.
     pub address: TableAddress,
 }
 
@@ -26,19 +27,10 @@ impl Operation for GetTableAcl {
     }
 }
 
-/// Reads the policies.
-///
-/// # Errors
-/// The table does not exist, or the store failed.
-pub async fn get(rows: &impl Read, request: &Authorized<GetTableAcl>) -> Result<Vec<StoredAccessPolicy>, TableError> {
-    find(rows, &request.address).await?;
-    Ok(acl::read(rows, request.address.holder()).await?.policies)
-}
-
 /// Set Table ACL.
 #[derive(Clone, Debug)]
 pub struct SetTableAcl {
-    /// Which.
+    /// The table whose policies are replaced.
     pub address: TableAddress,
     /// The new policies, which replace the old.
     pub policies: Vec<StoredAccessPolicy>,
@@ -50,13 +42,29 @@ impl Operation for SetTableAcl {
     }
 }
 
-/// Replaces the policies. They count from the answer on.
-///
-/// # Errors
-/// The table does not exist, or the store failed.
-pub async fn set(txn: &Txn, request: &Authorized<SetTableAcl>) -> Result<(), TableError> {
-    request.confirm(txn).await?;
-    find(txn, &request.address).await?;
-    let list = Acl { public_access: PublicAccess::Private, policies: request.policies.clone() };
-    Ok(acl::write(txn, request.address.holder(), &list)?)
+impl Tables {
+    /// Reads the stored access policies of a table.
+    ///
+    /// # Errors
+    /// It is not allowed, the table does not exist, or the store failed.
+    pub async fn get_table_acl(&self, asked: &Asked<GetTableAcl>) -> Result<Vec<StoredAccessPolicy>, TableError> {
+        let rows = self.store.snapshot();
+        let request = asked.authorize(&rows).await?;
+        find(&rows, &request.address).await?;
+        Ok(acl::read(&rows, request.address.holder()).await?.policies)
+    }
+
+    /// Replaces the stored access policies of a table. They count from the answer on.
+    ///
+    /// # Errors
+    /// It is not allowed, the table does not exist, or the store failed.
+    pub async fn set_table_acl(&self, asked: &Asked<SetTableAcl>) -> Result<(), TableError> {
+        let set = |txn| async move {
+            let request = asked.authorize(&txn).await?;
+            find(&txn, &request.address).await?;
+            let list = Acl { public_access: PublicAccess::Private, policies: request.policies.clone() };
+            Ok(acl::write(&txn, request.address.holder(), &list)?)
+        };
+        self.store.transact(Scope::unit(asked.address.account()), set).await
+    }
 }

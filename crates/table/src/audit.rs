@@ -7,10 +7,7 @@ use std::collections::HashSet;
 use store::{Direction, Read, StoreError, audit::Audit};
 use types::UnitId;
 
-use crate::{
-    keys,
-    records::{Entity, Table},
-};
+use crate::{Entity, keys, records};
 
 /// Looks at every row of the Table service.
 ///
@@ -23,7 +20,7 @@ pub async fn audit(rows: &impl Read) -> Result<Audit, StoreError> {
     while let Some(row) = scan.next().await? {
         audit.rows += 1;
         let table = keys::parse_table(&row.key).and_then(|(_, folded)| {
-            let table = Table::decode(&row.value)?;
+            let table = records::decode_table(&row.value)?;
             let right = table.name.folded() == folded && units.insert(table.unit);
             if right { Ok(()) } else { Err(StoreError::corrupt(format!("the table {folded} has a wrong row"))) }
         });
@@ -32,8 +29,8 @@ pub async fn audit(rows: &impl Read) -> Result<Audit, StoreError> {
     let mut scan = rows.scan(keys::sweeps(), Direction::Ascending);
     while let Some(row) = scan.next().await? {
         audit.rows += 1;
-        let swept = keys::parse_sweep(&row.key).map(|unit| units.insert(unit)).map(|_| ());
-        note(&mut audit, swept)?;
+        let swept = keys::parse_sweep(&row.key).map(|unit| units.insert(unit));
+        note(&mut audit, swept.and_then(|_| records::decode_sweep(&row.value)).map(drop))?;
     }
     let mut scan = rows.scan(keys::all_entities(), Direction::Ascending);
     while let Some(row) = scan.next().await? {

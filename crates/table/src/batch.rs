@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use access::Authorized;
-use store::{Scope, Store};
-use types::{UnitId, limits::ENTITY_BATCH_MAX};
+use access::{Allowed, Asked};
+use store::{Read, Scope, Txn};
+use types::limits::ENTITY_BATCH_MAX;
 
 use crate::{
+    Tables,
     entity::{ChangeEntity, Changed, apply},
     errors::TableError,
     table::find,
@@ -51,33 +52,60 @@ impl From<store::StoreError> for BatchError {
     }
 }
 
-/// Does all changes or none, in order.
-///
-/// No latch is taken: a batch has many rows, and holding several latches could wait in a circle. What another writer was
-/// first with is found at the commit, and the batch is run again.
-///
-/// # Errors
-/// The first change that cannot be done.
-pub async fn execute(store: &Store, changes: &[Authorized<ChangeEntity<'_>>]) -> Result<Vec<Changed>, BatchError> {
-    check(changes)?;
-    let Some(first) = changes.first() else { return Ok(Vec::new()) };
-    let unit = find(&store.snapshot(), &first.table).await.map_or(UnitId::new(0), |table| table.unit);
-    store
-        .transact(Scope::unit(unit), |txn| async move {
-            let table = find(&txn, &first.table).await.map_err(BatchError::at(0))?.unit;
-            let mut changed = Vec::with_capacity(changes.len());
-            for (index, change) in changes.iter().enumerate() {
-                changed.push(apply(&txn, table, change).await.map_err(BatchError::at(index))?);
-            }
-            Ok(changed)
-        })
-        .await
+impl Tables {
+    /// Does all changes of an entity group transaction or none, in order.
+    ///
+    /// No latch is taken: a batch has many rows, and holding several latches could wait in a circle. What another writer
+    /// was first with is found at the commit, and the batch is run again.
+    ///
+    /// # Errors
+    /// The first change that is not allowed, or else the first that cannot be done.
+    pub async fn entity_group_transaction(
+        &self,
+        asked: &[Asked<ChangeEntity<'_>>],
+    ) -> Result<Vec<Changed>, BatchError> {
+        if asked.len() > ENTITY_BATCH_MAX {
+            return Err(BatchError { index: ENTITY_BATCH_MAX - 1, reason: BatchRefusal::TooMany });
+        }
+        let Some(first) = asked.first() else { return Ok(Vec::new()) };
+        let execute = |txn| async move { execute(&txn, &authorize(&txn, asked).await?).await };
+        self.store.transact(Scope::unit(first.table.account()), execute).await
+    }
+
+    /// Whether these changes are allowed by now: for a batch whose later parts cannot be read. Who may not do what stands
+    /// before is told that, and no more.
+    ///
+    /// # Errors
+    /// The first change that is not allowed.
+    pub async fn may_change_entities(&self, asked: &[Asked<ChangeEntity<'_>>]) -> Result<(), BatchError> {
+        authorize(&self.store.snapshot(), asked).await.map(drop)
+    }
 }
 
-fn check(changes: &[Authorized<ChangeEntity<'_>>]) -> Result<(), BatchError> {
-    if changes.len() > ENTITY_BATCH_MAX {
-        return Err(BatchError { index: ENTITY_BATCH_MAX - 1, reason: BatchRefusal::TooMany });
+async fn authorize<'a, 'b>(
+    rows: &impl Read,
+    asked: &'a [Asked<ChangeEntity<'b>>],
+) -> Result<Vec<Allowed<'a, ChangeEntity<'b>>>, BatchError> {
+    let mut allowed = Vec::with_capacity(asked.len());
+    for (index, change) in asked.iter().enumerate() {
+        allowed.push(change.authorize(rows).await.map_err(|denied| BatchError::at(index)(denied.into()))?);
     }
+    Ok(allowed)
+}
+
+async fn execute(txn: &Txn, changes: &[Allowed<'_, ChangeEntity<'_>>]) -> Result<Vec<Changed>, BatchError> {
+    one_group(changes)?;
+    let Some(first) = changes.first() else { return Ok(Vec::new()) };
+    let table = find(txn, &first.table).await.map_err(BatchError::at(0))?.unit;
+    let mut changed = Vec::with_capacity(changes.len());
+    for (index, change) in changes.iter().enumerate() {
+        changed.push(apply(txn, table, change).await.map_err(BatchError::at(index))?);
+    }
+    Ok(changed)
+}
+
+/// All changes are about different entities of one table and one PartitionKey.
+fn one_group(changes: &[Allowed<'_, ChangeEntity<'_>>]) -> Result<(), BatchError> {
     let Some(first) = changes.first() else { return Ok(()) };
     let mut seen = HashSet::with_capacity(changes.len());
     for (index, change) in changes.iter().enumerate() {

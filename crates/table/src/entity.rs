@@ -3,20 +3,89 @@
 //! What `If-Match` means for each is decided in `concurrency`. Writers of one entity queue on its row; writers of one
 //! partition do not meet at all.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
+use bytes::Bytes;
 use concurrency::table_etag::{EntityETag, EntityEffect, EntityOperation, EntityRefusal, IfMatch};
-use store::{Read, Scope, Store, Txn};
-use types::UnitId;
+use store::{Read, Row, Scope, StoreError, Txn};
+use types::{Timestamp, UnitId};
 
 use crate::{
-    Entity, EntityKey,
+    DateTime, EntityKey, Tables, ValueRef,
     errors::TableError,
     keys, permissions,
-    properties::Properties,
+    properties::{PARTITION_KEY, Properties, ROW_KEY, TIMESTAMP},
     query::{Filter, range::authorised},
-    records,
+    records::{EntityRecord, PropertyIter},
     table::{TableAddress, find},
 };
+
+/// An entity as it was read: its properties are taken from the row when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Entity {
+    key: EntityKey,
+    record: EntityRecord,
+}
+
+impl Entity {
+    pub(crate) fn decode(row: Row) -> Result<Self, StoreError> {
+        let (_, key) = keys::parse_entity(&row.key)?;
+        Self::new(key, row.value)
+    }
+
+    fn new(key: EntityKey, row: Bytes) -> Result<Self, StoreError> {
+        Ok(Self { key, record: EntityRecord::decode(row)? })
+    }
+
+    /// Its keys.
+    #[must_use]
+    pub const fn key(&self) -> &EntityKey {
+        &self.key
+    }
+
+    /// When it was last written.
+    #[must_use]
+    pub const fn timestamp(&self) -> Timestamp {
+        self.record.timestamp()
+    }
+
+    /// Its ETag.
+    #[must_use]
+    pub const fn etag(&self) -> EntityETag {
+        EntityETag::new(self.timestamp())
+    }
+
+    /// Bytes that its row takes.
+    pub(crate) const fn row_bytes(&self) -> usize {
+        self.record.bytes()
+    }
+
+    /// Its properties without the three of the system, in the order they were first written.
+    #[must_use]
+    pub fn properties(&self) -> PropertyIter<'_> {
+        self.record.properties()
+    }
+
+    /// The value of a property, of the system or of the user.
+    ///
+    /// # Errors
+    /// The row cannot be read.
+    pub fn get(&self, name: &str) -> Result<Option<ValueRef<'_>>, StoreError> {
+        match name {
+            PARTITION_KEY => Ok(Some(ValueRef::String(self.key.partition()))),
+            ROW_KEY => Ok(Some(ValueRef::String(self.key.row()))),
+            TIMESTAMP => Ok(Some(ValueRef::DateTime(DateTime::of(self.timestamp())))),
+            _ => {
+                for property in self.properties() {
+                    let (found, value) = property?;
+                    if found == name {
+                        return Ok(Some(value));
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+}
 
 /// A change of one entity.
 #[derive(Clone, Debug)]
@@ -43,33 +112,41 @@ impl Operation for ChangeEntity<'_> {
 /// What a change left behind: the entity with its new ETag, or nothing after a delete.
 pub type Changed = Option<Entity>;
 
-/// Does one change in a transaction of its own.
-///
-/// # Errors
-/// The table does not exist, the entity's state or its limits are against it, or the store failed.
-pub async fn change(store: &Store, request: &Authorized<ChangeEntity<'_>>) -> Result<Changed, TableError> {
-    // The unit is looked up again inside: this one only tells which writers queue behind each other.
-    let unit = find(&store.snapshot(), &request.table).await.map_or(UnitId::new(0), |table| table.unit);
-    let object = keys::entity(unit, &request.key);
-    let mut scope = Scope::unit(unit).object(&object);
-    if request.operation == EntityOperation::Delete {
-        scope = scope.reclaims();
-    }
-    store
-        .transact(scope, |txn| async move {
+impl Tables {
+    /// Inserts, updates, merges or deletes one entity, as [`ChangeEntity::operation`] says.
+    ///
+    /// # Errors
+    /// It is not allowed, the table does not exist, the entity's state or its limits are against it, or the store failed.
+    pub async fn change_entity(&self, asked: &Asked<ChangeEntity<'_>>) -> Result<Changed, TableError> {
+        let object = keys::entity_latch(&asked.table, &asked.key);
+        let mut scope = Scope::unit(asked.table.account()).object(&object);
+        if asked.operation == EntityOperation::Delete {
+            scope = scope.reclaims();
+        }
+        let change = |txn| async move {
+            let request = asked.authorize(&txn).await?;
             let table = find(&txn, &request.table).await?.unit;
-            apply(&txn, table, request).await
-        })
-        .await
+            apply(&txn, table, &request).await
+        };
+        self.store.transact(scope, change).await
+    }
+
+    /// Reads one entity.
+    ///
+    /// # Errors
+    /// It is not allowed, the table or the entity does not exist, its filter does not hold, or the store failed.
+    pub async fn get_entity(&self, asked: &Asked<GetEntity>) -> Result<Entity, TableError> {
+        let rows = self.store.snapshot();
+        get(&rows, &asked.authorize(&rows).await?).await
+    }
 }
 
 /// Does one change inside a transaction.
 pub(crate) async fn apply(
     txn: &Txn,
     table: UnitId,
-    request: &Authorized<ChangeEntity<'_>>,
+    request: &Allowed<'_, ChangeEntity<'_>>,
 ) -> Result<Changed, TableError> {
-    request.confirm(txn).await?;
     if !authorised(request).contains(&request.key) {
         return Err(TableError::OutsideOfRange);
     }
@@ -95,7 +172,7 @@ pub(crate) async fn apply(
     };
     properties.check_size(&request.key)?;
     let etag = EntityETag::after(old_etag, txn.now());
-    let row = records::encode_entity(etag.timestamp(), properties);
+    let row = EntityRecord::encode(etag.timestamp(), properties);
     txn.put(row_key, row.clone());
     Ok(Some(Entity::new(request.key.clone(), row)?))
 }
@@ -118,11 +195,7 @@ impl Operation for GetEntity {
     }
 }
 
-/// Reads one entity.
-///
-/// # Errors
-/// The table or the entity does not exist, its filter does not hold, or the store failed.
-pub async fn get(rows: &impl Read, request: &Authorized<GetEntity>) -> Result<Entity, TableError> {
+async fn get(rows: &impl Read, request: &Allowed<'_, GetEntity>) -> Result<Entity, TableError> {
     let table = find(rows, &request.table).await?.unit;
     if !authorised(request).contains(&request.key) {
         return Err(TableError::OutsideOfRange);

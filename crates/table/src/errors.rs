@@ -14,9 +14,9 @@ pub enum InvalidKey {
     /// A character that keys may not have.
     #[error("the {name} {value:?} contains {character:?}, which is not allowed")]
     Character {
-        /// Which key.
+        /// `PartitionKey` or `RowKey`.
         name: &'static str,
-        /// The character.
+        /// The first character that is not allowed.
         character: char,
         /// The whole key.
         value: String,

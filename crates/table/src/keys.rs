@@ -8,7 +8,7 @@ use store::{
 };
 use types::{UnitId, limits::ENTITY_KEY_MAX_BYTES, names::TableName};
 
-use crate::{errors::InvalidKey, key_order, value::utf16_units};
+use crate::{errors::InvalidKey, key_order, table::TableAddress, value::utf16_units};
 
 /// `(account, folded table name)`: the table.
 const TABLE: u8 = 0x01;
@@ -94,6 +94,12 @@ pub(crate) fn entity(table: UnitId, keys: &EntityKey) -> Bytes {
     entities(table).bytes(&partition).bytes(&row).build()
 }
 
+/// What the writers of one entity queue on: its keys behind those of its table, which need not be looked up for it.
+pub(crate) fn entity_latch(table: &TableAddress, keys: &EntityKey) -> Bytes {
+    let named = key(TABLE).number(table.account().number()).bytes(table.folded().as_bytes());
+    named.bytes(keys.partition.as_bytes()).bytes(keys.row.as_bytes()).build()
+}
+
 /// What is in front of the keys of a table's entities.
 pub(crate) fn entities(table: UnitId) -> KeyBuilder {
     key(ENTITY).number(table.number())
@@ -132,6 +138,7 @@ pub(crate) fn parse_sweep(bytes: &[u8]) -> Result<UnitId, StoreError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use store::record::golden::Golden;
 
     use super::*;
 
@@ -164,6 +171,24 @@ mod tests {
             let key = EntityKey::new(longest.clone(), longest).unwrap();
             assert!(entity(UnitId::new(u64::MAX), &key).len() <= store::limits::KEY_BYTES);
         }
+    }
+
+    #[test]
+    fn keys_are_written_and_read_as_the_golden_bytes() {
+        let mut golden = Golden::new(include_str!("../testdata/keys.txt"));
+        let (account, unit) = (UnitId::new(0x0102_0304_0506_0708), UnitId::new(0x1011_1213_1415_1617));
+        let name = TableName::parse("People").unwrap();
+        golden.check("table", &table(account, &name), parse_table, &(account, "people".to_owned()));
+        for (name, partition, row) in [
+            ("entity", "p", "r"),
+            ("entity with the least keys", "", ""),
+            ("entity beyond U+FFFF", "ä\u{1F600}", "\u{ffff}"),
+        ] {
+            let key = EntityKey::new(partition, row).unwrap();
+            golden.check(name, &entity(unit, &key), parse_entity, &(unit, key));
+        }
+        golden.check("sweep", &sweep(unit), parse_sweep, &unit);
+        golden.end();
     }
 
     proptest! {

@@ -1,7 +1,8 @@
-//! The Table service. One operation is one function over one transaction or one snapshot: it reads rows, asks
-//! `concurrency`, writes rows.
+//! The Table service. One operation is one method of [`Tables`] over one transaction or one snapshot: it asks `access`
+//! whether the caller may, reads rows, asks `concurrency`, writes rows.
 //!
-//! Knows no protocol, no engine and no clock. Every operation takes the proof that its caller may do it.
+//! Knows no protocol, no engine and no clock. [`Tables`] owns the store: whoever calls it sees neither rows nor
+//! transactions.
 //!
 //! **Invariants.** One entity is one row, keyed by its table's unit, its PartitionKey and its RowKey in the order of the
 //! service. A change and the condition that allows it are in one transaction; so are all changes of a batch. A page of a
@@ -21,12 +22,15 @@ mod permissions;
 pub mod properties;
 pub mod query;
 mod records;
+mod service;
 pub mod sweep;
 pub mod table;
 pub mod value;
 
 pub use datetime::DateTime;
+pub use entity::Entity;
 pub use guid::Guid;
 pub use keys::EntityKey;
-pub use records::Entity;
+pub use records::PropertyIter;
+pub use service::Tables;
 pub use value::{EdmType, Value, ValueRef};

@@ -9,7 +9,7 @@ mod parse;
 pub mod plan;
 pub(crate) mod range;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::table_etag::{EntityOperation, IfMatch};
 use store::{Direction, Read};
@@ -20,7 +20,7 @@ pub use self::{
     parse::{FilterError, parse},
 };
 use crate::{
-    Entity, EntityKey,
+    Entity, EntityKey, Tables,
     errors::TableError,
     key_order, keys, permissions,
     table::{TableAddress, find},
@@ -38,9 +38,9 @@ const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Query Entities.
 #[derive(Clone, Debug)]
 pub struct QueryEntities {
-    /// Which table.
+    /// The table whose entities are queried.
     pub table: TableAddress,
-    /// Which entities.
+    /// What holds for the entities that are answered; `None` for all.
     pub filter: Option<Filter>,
     /// At most so many.
     pub top: usize,
@@ -79,11 +79,18 @@ pub struct EntityPage {
     pub next: Option<Continuation>,
 }
 
-/// Queries entities.
-///
-/// # Errors
-/// The table does not exist, or the store failed.
-pub async fn entities(rows: &impl Read, request: &Authorized<QueryEntities>) -> Result<EntityPage, TableError> {
+impl Tables {
+    /// Queries entities: one page.
+    ///
+    /// # Errors
+    /// It is not allowed, the table does not exist, or the store failed.
+    pub async fn query_entities(&self, asked: &Asked<QueryEntities>) -> Result<EntityPage, TableError> {
+        let rows = self.store.snapshot();
+        entities(&rows, &asked.authorize(&rows).await?).await
+    }
+}
+
+async fn entities(rows: &impl Read, request: &Allowed<'_, QueryEntities>) -> Result<EntityPage, TableError> {
     let table = find(rows, &request.table).await?.unit;
     if request.top == 0 {
         // Nothing is asked for, so there is nothing to go on with either.

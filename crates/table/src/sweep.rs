@@ -4,7 +4,7 @@ use bytes::Bytes;
 use store::{Direction, Read, Scope, Store, Txn, key::KeyRange};
 use types::UnitId;
 
-use crate::{errors::TableError, keys, table};
+use crate::{errors::TableError, keys, records, table};
 
 /// Entities removed in one transaction.
 const BATCH: usize = 512;
@@ -30,6 +30,7 @@ pub async fn step(store: &Store) -> Result<bool, TableError> {
 async fn remove_some(txn: &Txn, swept: UnitId, progress: &Bytes) -> Result<(), TableError> {
     // The key at which the last step ended: what it removed is not walked over again.
     let Some(reached) = txn.get(progress).await? else { return Ok(()) };
+    let reached = records::decode_sweep(&reached)?;
     let all = table::contents(swept);
     let rest = KeyRange { start: all.start.max(reached), end: all.end };
     let rows = txn.scan(rest, Direction::Ascending).take(BATCH).await?;
@@ -37,7 +38,7 @@ async fn remove_some(txn: &Txn, swept: UnitId, progress: &Bytes) -> Result<(), T
         txn.delete(row.key.clone());
     }
     match rows.last() {
-        Some(last) if rows.len() == BATCH => txn.put(progress.clone(), last.key.clone()),
+        Some(last) if rows.len() == BATCH => txn.put(progress.clone(), records::encode_sweep(&last.key)),
         _ => txn.delete(progress.clone()),
     }
     Ok(())
@@ -58,14 +59,15 @@ mod tests {
         let filled = store.transact(Scope::unit(gone), |txn| async move {
             (0..2 * BATCH).for_each(|row| txn.put(key(gone, row), Bytes::new()));
             txn.put(key(other, 0), Bytes::new());
-            txn.put(keys::sweep(gone), Bytes::new());
+            txn.put(keys::sweep(gone), records::encode_sweep(b""));
             Ok::<_, TableError>(())
         });
         filled.await.unwrap();
         let left = async || {
             let rows = store.snapshot();
             let entities = rows.scan(keys::all_entities(), Direction::Ascending).take(usize::MAX).await.unwrap();
-            (entities.len(), rows.get(&keys::sweep(gone)).await.unwrap())
+            let progress = rows.get(&keys::sweep(gone)).await.unwrap();
+            (entities.len(), progress.map(|row| records::decode_sweep(&row).unwrap()))
         };
         for (rows, reached) in [(BATCH, Some(key(gone, BATCH - 1))), (0, Some(key(gone, 2 * BATCH - 1))), (0, None)] {
             assert!(step(&store).await.unwrap());
@@ -80,7 +82,7 @@ mod tests {
         let deleted = store.transact(Scope::unit(UnitId::new(0)), |txn| async move {
             for table in 0..100 {
                 txn.put(keys::entity(UnitId::new(table), &EntityKey::new("p", "r").unwrap()), Bytes::new());
-                txn.put(keys::sweep(UnitId::new(table)), Bytes::new());
+                txn.put(keys::sweep(UnitId::new(table)), records::encode_sweep(b""));
             }
             Ok::<_, TableError>(())
         });

@@ -1,19 +1,19 @@
 //! Tables: create, query, delete. Names compare without case and keep the case they were created with.
 
 use access::{
-    Authorized, Operation,
+    Allowed, Asked, Operation,
     acl::{self, Acl, Holder},
     need::{Need, Service},
 };
-use store::{Direction, Read, Txn, key::KeyRange};
+use store::{Direction, Read, Scope, Txn, key::KeyRange};
 use types::{UnitId, limits::QUERY_PAGE_MAX, names::TableName};
 
 use crate::{
-    ValueRef,
+    Tables, ValueRef,
     errors::TableError,
     keys, permissions,
     query::{Filter, plan},
-    records::Table,
+    records,
 };
 
 /// The one property of a table.
@@ -22,7 +22,16 @@ pub const TABLE_NAME: &str = "TableName";
 /// Rows that one page looks at, so that a filter that matches nothing ends too.
 const SCANNED_MAX: usize = 10_000;
 
-/// Which table.
+/// A table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Its id, never given twice: a table of the same name that is created later has another.
+    pub(crate) unit: UnitId,
+    /// The name in the case it was created with.
+    pub(crate) name: TableName,
+}
+
+/// A table of an account, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableAddress {
     account: UnitId,
@@ -60,7 +69,7 @@ impl TableAddress {
 /// Create Table.
 #[derive(Clone, Debug)]
 pub struct CreateTable {
-    /// Which.
+    /// The account and the name of the new table.
     pub address: TableAddress,
 }
 
@@ -70,26 +79,50 @@ impl Operation for CreateTable {
     }
 }
 
-/// Creates a table.
-///
-/// # Errors
-/// It exists, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreateTable>) -> Result<(), TableError> {
-    request.confirm(txn).await?;
+impl Tables {
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// It is not allowed, the table exists, or the store failed.
+    pub async fn create_table(&self, asked: &Asked<CreateTable>) -> Result<(), TableError> {
+        let create = |txn| async move { create(&txn, &asked.authorize(&txn).await?).await };
+        self.store.transact(Scope::unit(asked.address.account), create).await
+    }
+
+    /// Deletes a table with everything in it. Its name is free at once; the entities are swept later.
+    ///
+    /// # Errors
+    /// It is not allowed, the table does not exist, or the store failed.
+    pub async fn delete_table(&self, asked: &Asked<DeleteTable>) -> Result<(), TableError> {
+        let delete = |txn| async move { delete(&txn, &asked.authorize(&txn).await?).await };
+        self.store.transact(Scope::unit(asked.address.account).reclaims(), delete).await
+    }
+
+    /// Queries tables: one page.
+    ///
+    /// # Errors
+    /// It is not allowed, or the store failed.
+    pub async fn query_tables(&self, asked: &Asked<QueryTables>) -> Result<TablePage, TableError> {
+        let rows = self.store.snapshot();
+        query(&rows, &asked.authorize(&rows).await?).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Allowed<'_, CreateTable>) -> Result<(), TableError> {
     let address = &request.address;
     let key = keys::table(address.account, &address.name);
     if txn.get(&key).await?.is_some() {
         return Err(TableError::TableAlreadyExists);
     }
     let table = Table { unit: UnitId::new(txn.fresh_id()), name: address.name.clone() };
-    txn.put(key, table.encode()?);
+    txn.put(key, records::encode_table(&table));
     Ok(())
 }
 
 /// Delete Table.
 #[derive(Clone, Debug)]
 pub struct DeleteTable {
-    /// Which.
+    /// The table that goes, with its entities and policies.
     pub address: TableAddress,
 }
 
@@ -99,25 +132,20 @@ impl Operation for DeleteTable {
     }
 }
 
-/// Deletes a table with everything in it. Its name is free at once; the entities are swept later.
-///
-/// # Errors
-/// It does not exist, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteTable>) -> Result<(), TableError> {
-    request.confirm(txn).await?;
+async fn delete(txn: &Txn, request: &Allowed<'_, DeleteTable>) -> Result<(), TableError> {
     let table = find(txn, &request.address).await?;
     txn.delete(keys::table(request.address.account, &request.address.name));
     acl::write(txn, request.address.holder(), &Acl::default())?;
-    txn.put(keys::sweep(table.unit), bytes::Bytes::new());
+    txn.put(keys::sweep(table.unit), records::encode_sweep(b""));
     Ok(())
 }
 
 /// Query Tables.
 #[derive(Clone, Debug)]
 pub struct QueryTables {
-    /// The account.
+    /// The account whose tables are queried.
     pub account: UnitId,
-    /// Which of them; names compare without case.
+    /// What holds for the tables that are answered; names compare without case.
     pub filter: Option<Filter>,
     /// At most so many.
     pub top: usize,
@@ -140,11 +168,7 @@ pub struct TablePage {
     pub next: Option<String>,
 }
 
-/// Queries tables.
-///
-/// # Errors
-/// The store failed.
-pub async fn query(rows: &impl Read, request: &Authorized<QueryTables>) -> Result<TablePage, TableError> {
+async fn query(rows: &impl Read, request: &Allowed<'_, QueryTables>) -> Result<TablePage, TableError> {
     let top = request.top.min(QUERY_PAGE_MAX);
     if top == 0 {
         return Ok(TablePage { names: Vec::new(), next: None });
@@ -163,7 +187,7 @@ pub async fn query(rows: &impl Read, request: &Authorized<QueryTables>) -> Resul
             scanned += 1;
             let value = |name: &str| Ok((name == TABLE_NAME).then_some(ValueRef::String(&folded)));
             if filter.as_ref().map_or(Ok(true), |filter| filter.matches(&value))? {
-                names.push(Table::decode(&row.value)?.name);
+                names.push(records::decode_table(&row.value)?.name);
             }
         }
     }
@@ -173,7 +197,7 @@ pub async fn query(rows: &impl Read, request: &Authorized<QueryTables>) -> Resul
 /// The table at this address.
 pub(crate) async fn find(rows: &impl Read, address: &TableAddress) -> Result<Table, TableError> {
     match rows.get(&keys::table(address.account, &address.name)).await? {
-        Some(row) => Ok(Table::decode(&row)?),
+        Some(row) => Ok(records::decode_table(&row)?),
         None => Err(TableError::TableNotFound),
     }
 }

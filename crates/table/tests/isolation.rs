@@ -15,7 +15,7 @@ use concurrency::table_etag::{
     EntityOperation::{Merge, Replace},
     EntityRefusal, IfMatch,
 };
-use table::{Value, ValueRef, entity, errors::TableError};
+use table::{Value, ValueRef, errors::TableError};
 
 const ACCOUNTS: usize = 20;
 const EACH: i64 = 100;
@@ -33,9 +33,9 @@ fn amount(entity: &table::Entity) -> i64 {
 
 /// Writers move amounts between entities in batches while readers add them up: every page has the same sum.
 async fn sums(place: Arc<Place>, moves: usize) {
-    create(&place.store, address()).await.unwrap();
+    create(&place.tables, address()).await.unwrap();
     for number in 0..ACCOUNTS {
-        upsert(&place.store, key("bank", &format!("{number:02}")), balance(EACH)).await;
+        upsert(&place.tables, key("bank", &format!("{number:02}")), balance(EACH)).await;
     }
     let (stop, pages) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let readers: Vec<_> = (0..2)
@@ -43,7 +43,7 @@ async fn sums(place: Arc<Place>, moves: usize) {
             let (place, stop, pages) = (Arc::clone(&place), Arc::clone(&stop), Arc::clone(&pages));
             tokio::spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
-                    let page = page(&place.store, Some("PartitionKey eq 'bank'"), 1000, None).await.unwrap();
+                    let page = page(&place.tables, Some("PartitionKey eq 'bank'"), 1000, None).await.unwrap();
                     let sum: i64 = page.entities.iter().map(amount).sum();
                     assert_eq!(sum, EACH * i64::try_from(ACCOUNTS).unwrap(), "a page shows half a batch");
                     pages.fetch_add(1, Ordering::Relaxed);
@@ -64,14 +64,14 @@ async fn sums(place: Arc<Place>, moves: usize) {
                     // Optimistic: read both, write both with their ETags, start again when somebody was first.
                     loop {
                         let (from, to) = (key("bank", &format!("{from:02}")), key("bank", &format!("{to:02}")));
-                        let a = get(&place.store, from.clone()).await.unwrap();
-                        let b = get(&place.store, to.clone()).await.unwrap();
+                        let a = get(&place.tables, from.clone()).await.unwrap();
+                        let b = get(&place.tables, to.clone()).await.unwrap();
                         let (etag_a, etag_b) = (a.etag().to_string(), b.etag().to_string());
                         let changes = [
                             change(Replace, IfMatch::ETag(&etag_a), from, balance(amount(&a) - 1)),
                             change(Merge, IfMatch::ETag(&etag_b), to, balance(amount(&b) + 1)),
                         ];
-                        if execute(&place.store, &changes).await.is_ok() {
+                        if execute(&place.tables, &changes).await.is_ok() {
                             break;
                         }
                     }
@@ -101,14 +101,14 @@ async fn every_page_has_the_same_sum_on_the_embedded_engine() {
 
 /// Two writers with one ETag, many times: exactly one succeeds, and the other learns of it.
 async fn duels(place: Arc<Place>, rounds: usize) {
-    create(&place.store, address()).await.unwrap();
-    let mut etag = upsert(&place.store, key("p", "r"), balance(0)).await.unwrap().etag().to_string();
+    create(&place.tables, address()).await.unwrap();
+    let mut etag = upsert(&place.tables, key("p", "r"), balance(0)).await.unwrap().etag().to_string();
     for round in 0..rounds {
         let attempt = |side: i64| {
             let (place, etag) = (Arc::clone(&place), etag.clone());
             tokio::spawn(async move {
                 let request = change(Replace, IfMatch::ETag(&etag), key("p", "r"), balance(side));
-                entity::change(&place.store, &request).await.map(|entity| entity.unwrap())
+                place.tables.change_entity(&request).await.map(|entity| entity.unwrap())
             })
         };
         let (left, right) = (attempt(1), attempt(2));
@@ -117,7 +117,7 @@ async fn duels(place: Arc<Place>, rounds: usize) {
             | (Err(TableError::Entity(EntityRefusal::ConditionNotSatisfied)), Ok(winner)) => winner,
             other => panic!("round {round}: {other:?}"),
         };
-        let stored = get(&place.store, key("p", "r")).await.unwrap();
+        let stored = get(&place.tables, key("p", "r")).await.unwrap();
         assert_eq!((stored.etag(), amount(&stored)), (winner.etag(), amount(&winner)));
         etag = winner.etag().to_string();
     }
@@ -137,13 +137,13 @@ async fn of_two_writers_with_one_etag_exactly_one_wins_on_disk() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn inserts_into_a_table_that_is_deleted_never_reach_its_successor() {
     let place = Arc::new(memory());
-    create(&place.store, address()).await.unwrap();
+    create(&place.tables, address()).await.unwrap();
     let writer = {
         let place = Arc::clone(&place);
         tokio::spawn(async move {
             for number in 0..2000 {
                 let request = change(Replace, IfMatch::Absent, key("p", &number.to_string()), balance(number));
-                match entity::change(&place.store, &request).await {
+                match place.tables.change_entity(&request).await {
                     Ok(_) | Err(TableError::TableNotFound) => {}
                     Err(error) => panic!("{error}"),
                 }
@@ -151,8 +151,8 @@ async fn inserts_into_a_table_that_is_deleted_never_reach_its_successor() {
         })
     };
     for _ in 0..20 {
-        delete(&place.store, address()).await.unwrap();
-        create(&place.store, address()).await.unwrap();
+        delete(&place.tables, address()).await.unwrap();
+        create(&place.tables, address()).await.unwrap();
         tokio::task::yield_now().await;
     }
     writer.await.unwrap();

@@ -11,7 +11,7 @@ use common::*;
 use concurrency::table_etag::{EntityOperation, EntityRefusal, IfMatch};
 use proptest::prelude::*;
 use table::{
-    DateTime, Guid, Value, ValueRef, entity,
+    DateTime, Guid, Value, ValueRef,
     errors::TableError,
     properties::Properties,
     query::{Filter, Operator},
@@ -99,8 +99,8 @@ fn expected(
 }
 
 async fn history(place: &Place, steps: Vec<Step>) {
-    let store = &place.store;
-    create(store, address()).await.unwrap();
+    let (store, tables) = (&place.store, &place.tables);
+    create(tables, address()).await.unwrap();
     let mut model = Model::new();
     let stale = "W/\"datetime'2001-01-01T00%3A00%3A00.0000000Z'\"";
     for step in steps {
@@ -116,7 +116,7 @@ async fn history(place: &Place, steps: Vec<Step>) {
                     Condition::Stale => IfMatch::ETag(stale),
                 };
                 let expected = expected(&model, operation, condition, &row, &new);
-                let found = entity::change(store, &change(operation, if_match, key("p", &row), checked(&new))).await;
+                let found = tables.change_entity(&change(operation, if_match, key("p", &row), checked(&new))).await;
                 match (expected, found) {
                     (Ok(None), Ok(None)) => drop(model.remove(&row)),
                     (Ok(Some(properties)), Ok(Some(entity))) => {
@@ -146,7 +146,7 @@ async fn history(place: &Place, steps: Vec<Step>) {
                     }
                     requests.push(change(operation, IfMatch::Any, key("p", &row), checked(&new)));
                 }
-                let done = execute(store, &requests).await;
+                let done = execute(tables, &requests).await;
                 assert_eq!(done.is_err(), fails, "{done:?}");
                 if let Ok(done) = done {
                     for (changed, row) in done.into_iter().zip(seen) {
@@ -158,13 +158,13 @@ async fn history(place: &Place, steps: Vec<Step>) {
                 }
             }
             Step::DropTable => {
-                delete(store, address()).await.unwrap();
-                create(store, address()).await.unwrap();
+                delete(tables, address()).await.unwrap();
+                create(tables, address()).await.unwrap();
                 model.clear();
             }
             Step::Sweep => drop(table::sweep::step(store).await.unwrap()),
             Step::Query { top } => {
-                let found = everything(store, None, top).await;
+                let found = everything(tables, None, top).await;
                 let found: Model = found
                     .iter()
                     .map(|entity| {
@@ -265,12 +265,12 @@ proptest! {
     fn random_filters_find_what_a_look_at_everything_finds(entities in stored(), filter in filter(), top in 1_usize..5) {
         run(async {
             let place = memory();
-            create(&place.store, address()).await.unwrap();
+            create(&place.tables, address()).await.unwrap();
             for ((partition, row), properties) in entities {
                 let key = key(PARTITIONS.get(partition).unwrap(), ROWS.get(row).unwrap());
-                upsert(&place.store, key, Properties::new(properties).unwrap()).await;
+                upsert(&place.tables, key, Properties::new(properties).unwrap()).await;
             }
-            let everything = everything(&place.store, None, 1000).await;
+            let everything = everything(&place.tables, None, 1000).await;
             let expected: Vec<_> = everything
                 .iter()
                 .filter(|entity| filter.matches(&|name: &str| entity.get(name)).unwrap())
@@ -279,8 +279,8 @@ proptest! {
             let (mut found, mut next) = (Vec::new(), None);
             loop {
                 let request = table::query::QueryEntities { table: address(), filter: Some(filter.clone()), top, next };
-                let request = access::Authorized::for_tests(request);
-                let page = table::query::entities(&place.store.snapshot(), &request).await.unwrap();
+                let request = access::Asked::for_tests(request);
+                let page = place.tables.query_entities(&request).await.unwrap();
                 found.extend(page.entities.iter().map(|entity| entity.key().clone()));
                 next = page.next;
                 if next.is_none() {

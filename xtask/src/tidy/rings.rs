@@ -84,14 +84,16 @@ pub(super) const ROWS: &[Row] = &[
     row("table",          Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
     row("file",           Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
 
+    // Beneath every protocol: no HTTP, no storage, no service.
+    row("net",            Ring::Protocols,  &[]),
     // Plumbing: no storage, no rules; of the store only how its failures are answered, of access and account what is in documents and signatures.
-    row("http",           Ring::Protocols,  &["types", "md5", "store", "access", "account"]),
+    row("rest",           Ring::Protocols,  &["types", "md5", "store", "access", "account", "net"]),
     // A protocol speaks for one service.
-    row("blob-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "blob", "http"]),
-    row("queue-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "queue", "http"]),
-    row("table-rest",     Ring::Protocols,  &["types", "store", "concurrency", "access", "table", "http"]),
-    row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "file", "http"]),
-    row("file-smb",       Ring::Protocols,  &["types", "store", "concurrency", "access", "file"]),
+    row("blob-rest",      Ring::Protocols,  &["types", "concurrency", "access", "account", "blob", "rest"]),
+    row("queue-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "queue", "rest"]),
+    row("table-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "table", "rest"]),
+    row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "file", "rest"]),
+    row("file-smb",       Ring::Protocols,  &["types", "store", "concurrency", "access", "file", "net"]),
 
     above_all("server",   Ring::Programs),
 
@@ -109,7 +111,7 @@ pub(super) const TESTS_MAY_USE: &[&str] = &["store-memory", "store-embedded", "t
 
 /// Arrows inside a ring that the table may contain: to the contract, to the shared rules, to the plumbing.
 #[cfg(test)]
-const SHARED_IN_THEIR_RING: &[&str] = &["store", "concurrency", "access", "account", "jobs", "http"];
+const SHARED_IN_THEIR_RING: &[&str] = &["store", "concurrency", "access", "account", "jobs", "net", "rest"];
 
 /// A crate of others that some rings do not use.
 pub(super) struct Stranger {
@@ -196,13 +198,18 @@ mod tests {
             ("blob", "store", true, true),
             ("blob", "store-embedded", false, true),
             ("blob", "queue", false, false),
-            ("blob", "http", false, false),
+            ("blob", "rest", false, false),
             ("blob-rest", "blob", true, true),
             ("blob-rest", "queue", false, false),
             ("blob-rest", "store-embedded", false, true),
             ("file-smb", "file", true, true),
             ("file-smb", "file-rest", false, false),
-            ("http", "blob", false, false),
+            ("rest", "blob", false, false),
+            ("rest", "net", true, true),
+            ("file-smb", "net", true, true),
+            ("net", "rest", false, false),
+            ("net", "store", false, false),
+            ("blob", "net", false, false),
             ("server", "store-embedded", true, true),
             ("server", "blob-rest", true, true),
             ("server", "testkit", false, true),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use blob::{
     BlobProperties, CopyState,
     list::{ListBlobs, Listed},
+    part::BlobPart,
     tier::TierProperties,
 };
 use rest::{Caller, Request, Response, ServiceError, dates, xml::XmlWriter};
@@ -110,7 +111,10 @@ impl Form<'_> {
     fn blob(&self, xml: &mut XmlWriter, name: &str, found: &BlobProperties) {
         xml.open("Blob");
         self.name(xml, name);
-        let snapshot = found.snapshot.map(dates::iso8601);
+        let snapshot = match found.part {
+            BlobPart::Snapshot(time) => Some(dates::iso8601(time)),
+            BlobPart::Base | BlobPart::Version(_) => None,
+        };
         xml.optional("Snapshot", snapshot.as_deref());
         if !self.version.has(Switch::EndpointsInListings) {
             xml.element("Url", &self.url(name, snapshot.as_deref()));
@@ -195,6 +199,6 @@ fn copy(xml: &mut XmlWriter, state: &CopyState) {
     xml.element("CopyStatus", described::copy_status(state.status));
     xml.element("CopySource", &state.source);
     xml.element("CopyProgress", &described::copy_progress(state));
-    xml.optional("CopyCompletionTime", state.completed().map(dates::rfc1123).as_deref());
+    xml.optional("CopyCompletionTime", state.completed.map(dates::rfc1123).as_deref());
     xml.optional("CopyStatusDescription", state.description.as_deref());
 }

@@ -13,7 +13,7 @@ use crate::{
     errors::BlobError,
     object::find_to_replace,
     properties::Written,
-    records::{BlobKind, CopyStatus, Metadata},
+    state::{BlobKind, CopyStatus, Metadata},
 };
 
 /// Makes a block blob of bytes that were fetched and written to a chunk, at once.

@@ -24,8 +24,9 @@ use crate::{
     object::{Address, find, find_to_replace},
     page_blob, permissions,
     properties::Written,
-    records::{Blob, BlobKind, CopyJob, CopySource, CopyStatus, HttpHeaders, Metadata, Tags},
+    records::{CopyJob, CopySource},
     sharing,
+    state::{Blob, BlobKind, CopyStatus, HttpHeaders, Metadata, Tags},
 };
 
 /// Rows of a map copied in one step.
@@ -58,11 +59,11 @@ pub struct ForeignSource {
 /// A copy of a foreign source that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingCopy {
-    /// The account.
+    /// The account that pays for it: copies take turns by account.
     pub account: UnitId,
-    /// The container.
+    /// The container of the destination.
     pub container: UnitId,
-    /// The blob.
+    /// The name of the destination.
     pub blob: String,
     /// The id of the copy.
     pub copy_id: String,
@@ -148,7 +149,7 @@ pub(super) async fn begin_foreign(
         source: CopySource::Foreign { url: source.url.clone(), etag: source.etag.clone() },
     };
     let key = keys::copy(place.container, place.name);
-    txn.put(key.clone(), job.encode()?);
+    txn.put(key.clone(), job.encode());
     let pending = PendingCopy::of(&key, job)?.ok_or(BlobError::NoPendingCopyOperation)?;
     let (written, copy_id) = (Written::of(&blob), request.copy_id.clone());
     Ok((Copied { written, copy_id, status: CopyStatus::Pending, crc64: CopiedCrc64::Unknown }, pending))
@@ -169,7 +170,7 @@ pub(super) async fn begin_map(
         extra.epoch = epoch + 1;
         extra.newest_shared_epoch = Some(epoch);
         extra.shared = true;
-        txn.put(row, source.encode()?);
+        txn.put(row, source.encode());
     }
     let job = CopyJob {
         account: place.account.number(),
@@ -188,7 +189,7 @@ pub(super) async fn begin_map(
             next: 0,
         },
     };
-    txn.put(keys::copy(place.container, place.name), job.encode()?);
+    txn.put(keys::copy(place.container, place.name), job.encode());
     Ok(())
 }
 
@@ -290,13 +291,14 @@ async fn append_piece(txn: &Txn, copy: &PendingCopy, offset: u64, piece: &Pendin
     job.pieces = job.pieces.saturating_add(1);
     job.copied = job.copied.max(offset.saturating_add(chunk.length));
     show_progress(&mut blob, &job);
-    txn.put(keys::copy(place.container, place.name), job.encode()?);
-    place.put(txn, &blob)
+    txn.put(keys::copy(place.container, place.name), job.encode());
+    place.put(txn, &blob);
+    Ok(())
 }
 
 fn show_progress(blob: &mut Blob, job: &CopyJob) {
     if let Some(copy) = &mut blob.extra_mut().copy {
-        copy.progress.copied = job.copied.min(job.total);
+        copy.copied = job.copied.min(job.total);
     }
 }
 
@@ -314,7 +316,7 @@ async fn succeed(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<Written, 
         };
     }
     if let Some(state) = &mut blob.extra_mut().copy {
-        state.progress.copied = job.total;
+        state.copied = job.total;
     }
     if let CopySource::Map { container, blob, content, epoch, .. } = &job.source {
         let source = Place { account: place.account, container: UnitId::new(*container), name: blob };
@@ -341,17 +343,17 @@ fn end(
     if let Some(state) = &mut blob.extra_mut().copy {
         state.status = status;
         state.description = description;
-        state.completed = Some(txn.now().ticks());
+        state.completed = Some(txn.now());
     }
     blob.touch(txn.now(), txn.fresh_id());
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     Ok(Written::of(&blob))
 }
 
 /// Abort Copy Blob. It takes no conditions.
 #[derive(Clone, Debug)]
 pub struct AbortCopy {
-    /// Which blob.
+    /// The blob that is being copied into.
     pub address: Address,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
@@ -449,8 +451,8 @@ async fn copy_rows(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<(), Blo
     *next = more.unwrap_or(job.total);
     job.copied = *next;
     show_progress(&mut blob, &job);
-    txn.put(keys::copy(place.container, place.name), job.encode()?);
-    place.put(txn, &blob)?;
+    txn.put(keys::copy(place.container, place.name), job.encode());
+    place.put(txn, &blob);
     if more.is_none() {
         succeed(txn, place, copy_id).await?;
     }

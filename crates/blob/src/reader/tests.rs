@@ -3,7 +3,7 @@
 use access::Asked;
 
 use super::*;
-use crate::{Preconditions, object::ReadBlob, support::*};
+use crate::{Preconditions, object::ReadBlob, part::NamedPart, support::*};
 
 const PAGE: u64 = 512;
 
@@ -21,7 +21,7 @@ async fn many_parts(world: &World, count: u64) {
 }
 
 fn download(blob: &str) -> Asked<GetBlob<'static>> {
-    let read = ReadBlob { address: address(blob), snapshot: None, preconditions: Preconditions::default() };
+    let read = ReadBlob { address: address(blob), part: NamedPart::Base, preconditions: Preconditions::default() };
     asked(GetBlob { read, range: None, if_range: None })
 }
 

@@ -19,9 +19,10 @@ use blob::{
     errors::BlobError,
     lease::{LeaseAnswer, LeaseBlob},
     list::{ListBlobs, Listed, Marker},
-    object::{Address, BlobProperties, DeleteBlob, DeleteSnapshots, ReadBlob, SnapshotTime},
+    object::{Address, BlobProperties, DeleteBlob, DeleteSnapshots, ReadBlob},
     page_blob::{CreatePageBlob, PagesWritten, PutPages},
     page_ranges::{GetPageRanges, PageRange},
+    part::{BlobPart, NamedPart, NamedTime},
     reader::BlobReader,
     settings::{Expiry, PropertiesSet, SetExpiry, SetMetadata, SetProperties},
     snapshot::SnapshotBlob,
@@ -78,9 +79,10 @@ pub(crate) fn address(blob: &str) -> Address {
     Address { account: ACCOUNT, container: container_name("things"), blob: BlobName::parse(blob).unwrap() }
 }
 
-/// A snapshot by its time.
-pub(crate) fn at(time: Timestamp) -> SnapshotTime {
-    SnapshotTime { time, text: time.ticks().to_string() }
+/// A snapshot by its time; without one, the blob itself.
+pub(crate) fn named(snapshot: Option<Timestamp>) -> NamedPart {
+    let named = |time: Timestamp| NamedPart::Snapshot(NamedTime { time, text: time.ticks().to_string() });
+    snapshot.map_or(NamedPart::Base, named)
 }
 
 /// Preconditions with a lease id.
@@ -237,7 +239,7 @@ impl World {
     pub(crate) async fn block_list(&self, blob: &str) -> Outcome<BlockList> {
         let request = asked(GetBlockList {
             address: address(blob),
-            snapshot: None,
+            part: NamedPart::Base,
             lease_id: None,
             if_tags: None,
             list: BlockListType::All,
@@ -296,7 +298,7 @@ impl World {
         loop {
             let request = asked(GetPageRanges {
                 address: address(blob),
-                snapshot: part.map(at),
+                part: named(part),
                 preconditions: Preconditions::default(),
                 range: None,
                 previous,
@@ -363,14 +365,14 @@ impl World {
         part: Option<Timestamp>,
         preconditions: Preconditions<'_>,
     ) -> Outcome<BlobProperties> {
-        let request = asked(ReadBlob { address: address(blob), snapshot: part.map(at), preconditions });
+        let request = asked(ReadBlob { address: address(blob), part: named(part), preconditions });
         self.blobs.get_blob_properties(&request).await
     }
 
     /// Opens a blob to read all of it.
     pub(crate) async fn open(&self, blob: &str, part: Option<Timestamp>) -> Outcome<(BlobProperties, BlobReader)> {
         let preconditions = Preconditions::default();
-        let read = ReadBlob { address: address(blob), snapshot: part.map(at), preconditions };
+        let read = ReadBlob { address: address(blob), part: named(part), preconditions };
         let download = self.blobs.get_blob(&asked(GetBlob { read, range: None, if_range: None })).await?;
         Ok((download.properties, download.reader))
     }
@@ -410,7 +412,7 @@ impl World {
     ) -> Outcome<()> {
         let request = &asked(DeleteBlob {
             address: address(blob),
-            snapshot: part.map(at),
+            part: named(part),
             preconditions,
             snapshots,
             tier_modified_since: None,
@@ -433,7 +435,7 @@ impl World {
     ) -> Outcome<Copied> {
         let source = &asked(SourceBlob {
             address: address(from),
-            snapshot: part.map(at),
+            part: named(part),
             conditions: Conditions::default(),
             if_tags: None,
             tags: request.copy_tags,
@@ -468,7 +470,7 @@ impl World {
     ) -> Outcome<TierSet> {
         let request = &asked(SetTier {
             address: address(blob),
-            snapshot: None,
+            part: NamedPart::Base,
             preconditions,
             tier,
             priority: None,
@@ -522,10 +524,11 @@ impl World {
             let page = self.blobs.list_blobs(&request).await.unwrap();
             assert!(page.items.len() <= limit);
             names.extend(page.items.into_iter().map(|item| match item {
-                Listed::Blob(name, properties) => match (properties.snapshot, properties.committed) {
-                    (Some(time), _) => format!("{name}@{}", time.ticks()),
-                    (None, false) => format!("{name}?"),
-                    (None, true) => name,
+                Listed::Blob(name, properties) => match (properties.part, properties.committed) {
+                    (BlobPart::Snapshot(time), _) => format!("{name}@{}", time.ticks()),
+                    (BlobPart::Version(time), _) => format!("{name}#{}", time.ticks()),
+                    (BlobPart::Base, false) => format!("{name}?"),
+                    (BlobPart::Base, true) => name,
                 },
                 Listed::Prefix(prefix) => format!("{prefix}…"),
             }));

@@ -6,6 +6,8 @@ use std::sync::{
 };
 
 use access::bearer::{Bearer, BearerSettings};
+use account::Settings;
+use queue::Queues;
 use queue_rest::QueueService;
 use testkit::RestService;
 
@@ -17,7 +19,8 @@ pub(crate) async fn service() -> RestService {
 
 /// The service on what a store holds.
 pub(crate) fn build(parts: testkit::Parts) -> Arc<dyn rest::Service> {
-    Arc::new(QueueService::new(parts.store, parts.accounts, bits))
+    let (queues, settings) = (Queues::new(parts.store.clone()), Settings::new(parts.store));
+    Arc::new(QueueService::new(queues, settings, parts.accounts, bits))
 }
 
 /// Bits that nobody had before.

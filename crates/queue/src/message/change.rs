@@ -2,28 +2,29 @@
 
 use std::sync::Arc;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::visibility::{MessageNotFound, PopReceipt, VisibilityTimeout};
 use store::{Read, Scope, Txn};
 
-use super::{Hold, MessageId, Messages, remove, settle, store_text};
+use super::{Hold, MessageId, remove, settle, store_text};
 use crate::{
+    Queues,
     errors::QueueError,
     heads::Arrival,
-    keys::{self, Line},
+    keys::{self, MessageIndex},
     permissions,
     pop_receipt::Receipt,
     queue::{self, Address},
-    records::Stored,
+    records::StoredMessage,
     tally::{self, Shard},
 };
 
 /// Update Message.
 #[derive(Clone, Debug)]
 pub struct UpdateMessage {
-    /// Which queue.
+    /// The queue that the message is in.
     pub address: Address,
-    /// Which message.
+    /// The message that the client names, which must be the one that its receipt leads to.
     pub id: MessageId,
     /// The receipt that was sent.
     pub sent: Receipt,
@@ -44,9 +45,9 @@ impl Operation for UpdateMessage {
 /// Delete Message.
 #[derive(Clone, Debug)]
 pub struct DeleteMessage {
-    /// Which queue.
+    /// The queue that the message is in.
     pub address: Address,
-    /// Which message.
+    /// The message that the client names, which must be the one that its receipt leads to.
     pub id: MessageId,
     /// The receipt that was sent.
     pub sent: Receipt,
@@ -58,62 +59,75 @@ impl Operation for DeleteMessage {
     }
 }
 
-impl Messages {
+impl Queues {
     /// Hides a message anew, or shows it at once, and may replace its text.
     ///
     /// # Errors
-    /// The queue or the message does not exist, the receipt is not its newest, it would be visible after its expiry, or
-    /// the store failed.
-    pub async fn update(&self, request: &Authorized<UpdateMessage>) -> Result<Hold, QueueError> {
-        let arrival = &self.heads.arrive(self.store.now().saturating_add(request.timeout.length()));
-        let scope = Scope::unit(request.address.account);
-        self.store.transact(scope, |txn| async move { update(&txn, request, arrival).await }).await
+    /// It is not allowed, the queue or the message does not exist, the receipt is not its newest, it would be visible
+    /// after its expiry, or the store failed.
+    pub async fn update_message(&self, asked: &Asked<UpdateMessage>) -> Result<Hold, QueueError> {
+        let arrival = &self.heads.arrive(self.store.now().saturating_add(asked.timeout.length()));
+        let scope = Scope::unit(asked.address.account);
+        let update = |txn| async move {
+            let updated = async { update(&txn, &asked.authorize(&txn).await?, arrival).await }.await;
+            if updated.is_err() {
+                // Nothing will come of it: a refusal that waits for the disk is in nobody's way.
+                arrival.landed();
+            }
+            updated
+        };
+        self.store.transact(scope, update).await
     }
 
     /// Deletes a message.
     ///
     /// # Errors
-    /// The queue or the message does not exist, the receipt is not its newest, or the store failed.
-    pub async fn delete(&self, request: &Authorized<DeleteMessage>) -> Result<(), QueueError> {
+    /// It is not allowed, the queue or the message does not exist, the receipt is not its newest, or the store failed.
+    pub async fn delete_message(&self, asked: &Asked<DeleteMessage>) -> Result<(), QueueError> {
         let shard = &self.shards.take();
-        let scope = Scope::unit(request.address.account).reclaims();
-        self.store.transact(scope, |txn| async move { delete(&txn, request, shard).await }).await
+        let scope = Scope::unit(asked.address.account).reclaims();
+        let delete = |txn| async move {
+            let deleted = async { delete(&txn, &asked.authorize(&txn).await?, shard).await }.await;
+            if deleted.is_err() {
+                shard.give_back();
+            }
+            deleted
+        };
+        self.store.transact(scope, delete).await
     }
 }
 
-async fn update(txn: &Txn, request: &Authorized<UpdateMessage>, arrival: &Arc<Arrival>) -> Result<Hold, QueueError> {
-    request.confirm(txn).await?;
-    let line = queue::find(txn, &request.address).await?.line();
-    let (number, mut stored) = (request.sent.place.number, find(txn, line, request.id, request.sent).await?);
+async fn update(txn: &Txn, request: &Allowed<'_, UpdateMessage>, arrival: &Arc<Arrival>) -> Result<Hold, QueueError> {
+    let index = queue::find(txn, &request.address).await?.index();
+    let (number, mut stored) = (request.sent.place.number, find(txn, index, request.id, request.sent).await?);
     let fresh = PopReceipt::new(request.receipt);
     stored.message = stored.message.update(request.sent.value, request.timeout, fresh, txn.now())?;
     if let Some(text) = &request.text {
         if stored.text.is_none() {
-            txn.delete(keys::text(line, number));
+            txn.delete(keys::text(index, number));
         }
-        stored.text = store_text(txn, line, number, text);
+        stored.text = store_text(txn, index, number, text);
     }
-    let hold = settle(txn, line, number, Some(request.sent.place), &stored)?;
+    let hold = settle(txn, index, number, Some(request.sent.place), &stored);
     let arrival = Arc::clone(arrival);
     txn.on_sequenced(move || arrival.landed());
     Ok(hold)
 }
 
-async fn delete(txn: &Txn, request: &Authorized<DeleteMessage>, shard: &Arc<Shard>) -> Result<(), QueueError> {
-    request.confirm(txn).await?;
-    let line = queue::find(txn, &request.address).await?.line();
-    let stored = find(txn, line, request.id, request.sent).await?;
+async fn delete(txn: &Txn, request: &Allowed<'_, DeleteMessage>, shard: &Arc<Shard>) -> Result<(), QueueError> {
+    let index = queue::find(txn, &request.address).await?.index();
+    let stored = find(txn, index, request.id, request.sent).await?;
     stored.message.delete(request.sent.value, txn.now())?;
-    remove(txn, line, request.sent.place, &stored);
-    tally::add(txn, line, shard.number, -1).await?;
+    remove(txn, index, request.sent.place, &stored);
+    tally::add(txn, index, shard.number, -1).await?;
     let shard = Arc::clone(shard);
     txn.on_sequenced(move || shard.give_back());
     Ok(())
 }
 
 /// The message that stands where the receipt says. Whether the receipt counts is asked of the message.
-async fn find(txn: &Txn, line: Line, id: MessageId, sent: Receipt) -> Result<Stored, QueueError> {
-    let Some(row) = txn.get(&keys::message(line, sent.place)).await? else { return Err(MessageNotFound.into()) };
-    let stored = Stored::decode(sent.place, &row)?;
+async fn find(txn: &Txn, index: MessageIndex, id: MessageId, sent: Receipt) -> Result<StoredMessage, QueueError> {
+    let Some(row) = txn.get(&keys::message(index, sent.place)).await? else { return Err(MessageNotFound.into()) };
+    let stored = StoredMessage::decode(sent.place, &row)?;
     if stored.id == id.bits() { Ok(stored) } else { Err(MessageNotFound.into()) }
 }

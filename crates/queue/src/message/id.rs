@@ -20,7 +20,7 @@ impl MessageId {
         Self((bits & KEEP) | (0x4 << 76) | (0x2 << 62))
     }
 
-    /// The bits.
+    /// The 128 bits, in the order in which the GUID is written.
     #[must_use]
     pub const fn bits(self) -> u128 {
         self.0

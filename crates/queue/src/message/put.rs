@@ -2,24 +2,25 @@
 
 use std::sync::Arc;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Allowed, Asked, Operation, need::Need};
 use concurrency::visibility::{Message, PopReceipt, PutTimes};
 use store::{Scope, Txn};
 
-use super::{Hold, MessageId, MessageProperties, Messages, properties, settle, store_text};
+use super::{Hold, MessageId, MessageProperties, properties, settle, store_text};
 use crate::{
+    Queues,
     errors::QueueError,
     heads::Arrival,
     permissions,
     queue::{self, Address},
-    records::Stored,
+    records::StoredMessage,
     tally::{self, Shard},
 };
 
 /// Put Message.
 #[derive(Clone, Debug)]
 pub struct PutMessage {
-    /// Which queue.
+    /// The queue that gets the message.
     pub address: Address,
     /// The id of the new message, drawn at random.
     pub id: MessageId,
@@ -37,36 +38,44 @@ impl Operation for PutMessage {
     }
 }
 
-impl Messages {
+impl Queues {
     /// Puts a message at the end of a queue.
     ///
     /// # Errors
-    /// The queue does not exist, or the store failed.
-    pub async fn put(&self, request: &Authorized<PutMessage>) -> Result<(MessageProperties, Hold), QueueError> {
-        let earliest = self.store.now().saturating_add(request.times.visibility_timeout().length());
+    /// It is not allowed, the queue does not exist, or the store failed.
+    pub async fn put_message(&self, asked: &Asked<PutMessage>) -> Result<(MessageProperties, Hold), QueueError> {
+        let earliest = self.store.now().saturating_add(asked.times.visibility_timeout().length());
         let (arrival, shard) = (&self.heads.arrive(earliest), &self.shards.take());
         // No object: puts do not wait for each other, nor for gets.
-        let scope = Scope::unit(request.address.account);
-        self.store.transact(scope, |txn| async move { put(&txn, request, arrival, shard).await }).await
+        let scope = Scope::unit(asked.address.account);
+        let put = |txn| async move {
+            let put = async { put(&txn, &asked.authorize(&txn).await?, arrival, shard).await }.await;
+            if put.is_err() {
+                // Nothing will come of it: a refusal that waits for the disk is in nobody's way.
+                arrival.landed();
+                shard.give_back();
+            }
+            put
+        };
+        self.store.transact(scope, put).await
     }
 }
 
 async fn put(
     txn: &Txn,
-    request: &Authorized<PutMessage>,
+    request: &Allowed<'_, PutMessage>,
     arrival: &Arc<Arrival>,
     shard: &Arc<Shard>,
 ) -> Result<(MessageProperties, Hold), QueueError> {
-    request.confirm(txn).await?;
-    let line = queue::find(txn, &request.address).await?.line();
+    let index = queue::find(txn, &request.address).await?.index();
     let number = txn.fresh_id();
-    let stored = Stored {
+    let stored = StoredMessage {
         id: request.id.bits(),
         message: Message::put(request.times, PopReceipt::new(request.receipt), txn.now()),
-        text: store_text(txn, line, number, &request.text),
+        text: store_text(txn, index, number, &request.text),
     };
-    let hold = settle(txn, line, number, None, &stored)?;
-    tally::add(txn, line, shard.number, 1).await?;
+    let hold = settle(txn, index, number, None, &stored);
+    tally::add(txn, index, shard.number, 1).await?;
     let (arrival, shard) = (Arc::clone(arrival), Arc::clone(shard));
     txn.on_sequenced(move || {
         arrival.landed();

@@ -4,10 +4,10 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use access::Authorized;
+use access::Asked;
 use concurrency::visibility::{PutTimes, VisibilityTimeout};
 use queue::{
-    Messages, Receipt,
+    Queues, Receipt,
     audit::audit,
     errors::QueueError,
     expiry, message,
@@ -15,7 +15,7 @@ use queue::{
     queue::{Address, ClearMessages, CreateQueue, Created, DeleteQueue, GetQueueMetadata, QueueProperties},
     sweep,
 };
-use store::{Scope, Store};
+use store::Store;
 use store_embedded::{EmbeddedEngine, Options, disk::SimulatedDisk};
 use store_memory::{ManualTime, MemoryEngine};
 use tempfile::TempDir;
@@ -47,7 +47,7 @@ pub(crate) struct Rig {
     pub(crate) time: ManualTime,
     pub(crate) engine: Engine,
     pub(crate) store: Store,
-    pub(crate) messages: Messages,
+    pub(crate) queues: Queues,
     pub(crate) cursor: expiry::Cursor,
 }
 
@@ -67,14 +67,14 @@ impl Rig {
     }
 
     pub(crate) fn on(time: ManualTime, engine: Engine, store: Store) -> Self {
-        let messages = Messages::new(store.clone());
-        Self { time, engine, store, messages, cursor: expiry::Cursor::default() }
+        let queues = Queues::new(store.clone());
+        Self { time, engine, store, queues, cursor: expiry::Cursor::default() }
     }
 
     /// The process ends without warning and a new one begins.
     pub(crate) fn crash(self) -> Self {
-        let Self { time, engine, store, messages, .. } = self;
-        drop((store, messages));
+        let Self { time, engine, store, queues, .. } = self;
+        drop((store, queues));
         match engine {
             Engine::Memory(engine) => {
                 let engine = engine.restart();
@@ -101,23 +101,19 @@ impl Rig {
 
     pub(crate) async fn create_with(&self, name: &str, metadata: &[(&str, &str)]) -> Result<Created, QueueError> {
         let metadata = metadata.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let request = &Authorized::for_tests(CreateQueue { address: address(name), metadata });
-        self.store.transact(Scope::unit(ACCOUNT), |txn| async move { queue::queue::create(&txn, request).await }).await
+        self.queues.create_queue(&Asked::for_tests(CreateQueue { address: address(name), metadata })).await
     }
 
     pub(crate) async fn delete_queue(&self, name: &str) -> Result<(), QueueError> {
-        let request = &Authorized::for_tests(DeleteQueue { address: address(name) });
-        self.store.transact(Scope::unit(ACCOUNT), |txn| async move { queue::queue::delete(&txn, request).await }).await
+        self.queues.delete_queue(&Asked::for_tests(DeleteQueue { address: address(name) })).await
     }
 
     pub(crate) async fn clear(&self, name: &str) -> Result<(), QueueError> {
-        let request = &Authorized::for_tests(ClearMessages { address: address(name) });
-        self.store.transact(Scope::unit(ACCOUNT), |txn| async move { queue::queue::clear(&txn, request).await }).await
+        self.queues.clear_messages(&Asked::for_tests(ClearMessages { address: address(name) })).await
     }
 
     pub(crate) async fn metadata(&self, name: &str) -> Result<QueueProperties, QueueError> {
-        let request = Authorized::for_tests(GetQueueMetadata { address: address(name) });
-        queue::queue::metadata(&self.store.snapshot(), &request).await
+        self.queues.get_queue_metadata(&Asked::for_tests(GetQueueMetadata { address: address(name) })).await
     }
 
     pub(crate) async fn count(&self, name: &str) -> u64 {
@@ -138,7 +134,7 @@ impl Rig {
             times: PutTimes::new(ServiceVersion::NEWEST, Some(timeout), Some(ttl)).unwrap(),
             text: text.into(),
         };
-        let (properties, hold) = self.messages.put(&Authorized::for_tests(request)).await?;
+        let (properties, hold) = self.queues.put_message(&Asked::for_tests(request)).await?;
         Ok((properties.id, hold))
     }
 
@@ -153,7 +149,7 @@ impl Rig {
             timeout: VisibilityTimeout::for_get(Some(timeout)).unwrap(),
             receipt: fresh(&self.store),
         };
-        self.messages.get(&Authorized::for_tests(request)).await
+        self.queues.get_messages(&Asked::for_tests(request)).await
     }
 
     /// The texts of what a Get takes.
@@ -162,7 +158,7 @@ impl Rig {
     }
 
     pub(crate) async fn peek(&self, name: &str, number: u8) -> Result<Vec<message::PeekedMessage>, QueueError> {
-        self.messages.peek(&Authorized::for_tests(PeekMessages { address: address(name), number })).await
+        self.queues.peek_messages(&Asked::for_tests(PeekMessages { address: address(name), number })).await
     }
 
     pub(crate) async fn update(
@@ -181,11 +177,11 @@ impl Rig {
             receipt: fresh(&self.store),
             text: text.map(str::to_owned),
         };
-        self.messages.update(&Authorized::for_tests(request)).await
+        self.queues.update_message(&Asked::for_tests(request)).await
     }
 
     pub(crate) async fn delete(&self, name: &str, id: MessageId, sent: Receipt) -> Result<(), QueueError> {
-        self.messages.delete(&Authorized::for_tests(DeleteMessage { address: address(name), id, sent })).await
+        self.queues.delete_message(&Asked::for_tests(DeleteMessage { address: address(name), id, sent })).await
     }
 
     pub(crate) async fn expire(&mut self) {

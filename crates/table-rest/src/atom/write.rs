@@ -3,9 +3,9 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use rest::{dates, xml::XmlWriter};
-use store::StoreError;
 use table::{
     EdmType, Entity, ValueRef,
+    errors::TableError,
     properties::{PARTITION_KEY, ROW_KEY, TIMESTAMP},
 };
 use types::{Timestamp, names::TableName};
@@ -25,7 +25,7 @@ pub(crate) fn entry(
     table: &TableName,
     entity: &Entity,
     select: Option<&[String]>,
-) -> Result<Bytes, StoreError> {
+) -> Result<Bytes, TableError> {
     let mut xml = XmlWriter::document();
     write_entity(&mut xml, Some(base), account, table, entity, (base, select))?;
     Ok(xml.finish())
@@ -38,7 +38,7 @@ pub(crate) fn feed(
     table: &TableName,
     entities: &[Entity],
     select: Option<&[String]>,
-) -> Result<Bytes, StoreError> {
+) -> Result<Bytes, TableError> {
     let mut xml = XmlWriter::document();
     let updated = entities.iter().map(Entity::timestamp).max().unwrap_or(Timestamp::EPOCH);
     begin_feed(&mut xml, base, table.as_str(), updated);
@@ -157,7 +157,7 @@ fn write_entity(
     table: &TableName,
     entity: &Entity,
     (base, select): (&str, Option<&[String]>),
-) -> Result<(), StoreError> {
+) -> Result<(), TableError> {
     let mut href = Vec::new();
     entity_address(&mut href, table, entity.key());
     let href = String::from_utf8_lossy(&href);

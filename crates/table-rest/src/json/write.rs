@@ -4,9 +4,9 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rest::ODataMetadata;
-use store::StoreError;
 use table::{
     DateTime, EdmType, Entity, EntityKey, ValueRef,
+    errors::TableError,
     properties::{PARTITION_KEY, ROW_KEY, SYSTEM, TIMESTAMP, is_name},
 };
 use types::names::TableName;
@@ -18,9 +18,9 @@ use crate::address::encode_key;
 pub(crate) struct Context<'a> {
     /// `http://host:port/account`
     pub(crate) base: &'a str,
-    /// The account.
+    /// The name of the account, which types and schemas are called after.
     pub(crate) account: &'a str,
-    /// The table.
+    /// The table in the letter case of the request.
     pub(crate) table: &'a TableName,
     /// How much is said.
     pub(crate) metadata: ODataMetadata,
@@ -70,7 +70,7 @@ impl JsonWriter {
     }
 
     /// A page: `{"odata.metadata":…,"value":[…]}`
-    pub(crate) fn page(&mut self, context: Context<'_>, entities: &[Entity]) -> Result<(), StoreError> {
+    pub(crate) fn page(&mut self, context: Context<'_>, entities: &[Entity]) -> Result<(), TableError> {
         self.out.push(b'{');
         if context.metadata != ODataMetadata::None {
             self.metadata_of(context.base, context.table.as_str(), "");
@@ -87,7 +87,7 @@ impl JsonWriter {
     }
 
     /// One entity by itself.
-    pub(crate) fn entity(&mut self, context: Context<'_>, entity: &Entity) -> Result<(), StoreError> {
+    pub(crate) fn entity(&mut self, context: Context<'_>, entity: &Entity) -> Result<(), TableError> {
         self.out.push(b'{');
         if context.metadata != ODataMetadata::None {
             self.metadata_of(context.base, context.table.as_str(), "/@Element");
@@ -105,7 +105,7 @@ impl JsonWriter {
         self.raw("\",");
     }
 
-    fn members(&mut self, context: Context<'_>, entity: &Entity) -> Result<(), StoreError> {
+    fn members(&mut self, context: Context<'_>, entity: &Entity) -> Result<(), TableError> {
         let full = context.metadata == ODataMetadata::Full;
         if full {
             self.raw("\"odata.type\":\"");
@@ -218,7 +218,7 @@ pub(crate) fn missing<'a>(
     entity: &Entity,
     select: Option<&'a [String]>,
     written: usize,
-) -> Result<Vec<&'a str>, StoreError> {
+) -> Result<Vec<&'a str>, TableError> {
     let mut missing = Vec::new();
     let select = select.unwrap_or_default();
     if written + select.iter().filter(|name| SYSTEM.contains(&name.as_str())).count() == select.len() {

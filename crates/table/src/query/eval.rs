@@ -75,7 +75,7 @@ pub enum Filter {
         property: String,
         /// The operator, with the property on its left.
         operator: Operator,
-        /// The constant.
+        /// What the value is compared with.
         constant: Value,
     },
     /// `true` or `false`

@@ -96,8 +96,8 @@ impl<'a> Parser<'a> {
         next
     }
 
-    /// The word that is next, empty if none is.
-    fn peek_word(&mut self) -> &'a str {
+    /// The token that is next, empty if none is.
+    fn peek_token(&mut self) -> &'a str {
         self.skip_spaces();
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
@@ -105,11 +105,11 @@ impl<'a> Parser<'a> {
         if begins { rest.get(..end).unwrap_or_default() } else { "" }
     }
 
-    /// Takes a word if it is next.
-    fn takes_word(&mut self, word: &str) -> bool {
-        let next = self.peek_word() == word;
+    /// Takes a token if it is next.
+    fn takes_token(&mut self, token: &str) -> bool {
+        let next = self.peek_token() == token;
         if next {
-            self.at += word.len();
+            self.at += token.len();
         }
         next
     }
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
     fn any_of(&mut self) -> Result<Filter, FilterError> {
         let first = self.all_of()?;
         let mut parts = vec![first];
-        while self.takes_word("or") {
+        while self.takes_token("or") {
             parts.push(self.all_of()?);
         }
         Ok(if parts.len() == 1 { parts.pop().unwrap_or(Filter::Constant(true)) } else { Filter::Or(parts) })
@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
     fn all_of(&mut self) -> Result<Filter, FilterError> {
         let first = self.condition()?;
         let mut parts = vec![first];
-        while self.takes_word("and") {
+        while self.takes_token("and") {
             parts.push(self.condition()?);
         }
         Ok(if parts.len() == 1 { parts.pop().unwrap_or(Filter::Constant(true)) } else { Filter::And(parts) })
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
             return Err(self.syntax(self.at, "it is nested too deeply"));
         }
         self.depth += 1;
-        let condition = if self.takes_word("not") {
+        let condition = if self.takes_token("not") {
             self.condition().map(|inner| Filter::Not(Box::new(inner)))
         } else if self.takes('(') {
             let inner = self.any_of()?;
@@ -187,8 +187,8 @@ impl<'a> Parser<'a> {
     }
 
     fn operator(&mut self) -> Result<Option<Operator>, FilterError> {
-        let word = self.peek_word();
-        let operator = match word {
+        let token = self.peek_token();
+        let operator = match token {
             "eq" => Operator::Equal,
             "ne" => Operator::NotEqual,
             "gt" => Operator::Greater,
@@ -201,7 +201,7 @@ impl<'a> Parser<'a> {
             "" | "and" | "or" => return Ok(None),
             _ => return Err(self.syntax(self.at, "this is no operator")),
         };
-        self.at += word.len();
+        self.at += token.len();
         Ok(Some(operator))
     }
 
@@ -214,21 +214,21 @@ impl<'a> Parser<'a> {
         if self.rest().starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
             return self.number().map(Operand::Constant);
         }
-        let word = self.peek_word();
-        if word.is_empty() {
+        let token = self.peek_token();
+        if token.is_empty() {
             return Err(self.syntax(start, "a property or a constant is missing"));
         }
-        self.at += word.len();
+        self.at += token.len();
         if self.rest().starts_with('\'') {
-            return self.prefixed(word, start).map(Operand::Constant);
+            return self.prefixed(token, start).map(Operand::Constant);
         }
-        match word {
-            _ if word.eq_ignore_ascii_case("true") => Ok(Operand::Constant(Value::Boolean(true))),
-            _ if word.eq_ignore_ascii_case("false") => Ok(Operand::Constant(Value::Boolean(false))),
+        match token {
+            _ if token.eq_ignore_ascii_case("true") => Ok(Operand::Constant(Value::Boolean(true))),
+            _ if token.eq_ignore_ascii_case("false") => Ok(Operand::Constant(Value::Boolean(false))),
             "null" => Err(self.syntax(start, "null cannot be compared")),
             _ if self.rest().starts_with('(') => Err(self.not_supported(start, "there are no functions")),
             _ if self.rest().starts_with(['/', '.']) => Err(self.not_supported(start, "properties have no parts")),
-            _ => Ok(Operand::Property(word)),
+            _ => Ok(Operand::Property(token)),
         }
     }
 
@@ -256,9 +256,9 @@ impl<'a> Parser<'a> {
     }
 
     /// `datetime'…'`, `guid'…'`, `X'…'`, `binary'…'`
-    fn prefixed(&mut self, word: &str, start: usize) -> Result<Value, FilterError> {
+    fn prefixed(&mut self, token: &str, start: usize) -> Result<Value, FilterError> {
         let inner = self.quoted()?;
-        let value = match word {
+        let value = match token {
             "datetime" => DateTime::parse(&inner).map(Value::DateTime),
             "guid" => Guid::parse(&inner).map(Value::Guid),
             "X" | "x" | "binary" => hexadecimal(&inner).map(Value::Binary),

@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use access::Authorized;
+use access::Asked;
 use concurrency::table_etag::{EntityOperation, IfMatch};
-use store::{Scope, Store};
+use store::Store;
 use store_embedded::{EmbeddedEngine, Options};
 use store_memory::MemoryEngine;
 use table::{
-    Entity, EntityKey, Value,
-    batch::{self, BatchError},
-    entity::{self, ChangeEntity, Changed, GetEntity},
+    Entity, EntityKey, Tables, Value,
+    batch::BatchError,
+    entity::{ChangeEntity, Changed, GetEntity},
     errors::TableError,
     properties::Properties,
     query::{self, Continuation, EntityPage, QueryEntities},
@@ -22,20 +22,25 @@ use types::{UnitId, names::TableName};
 
 pub(crate) const ACCOUNT: UnitId = UnitId::new(7);
 
-/// A store, and the directory it lives in if it does.
+/// A store and the service on it, and the directory it lives in if it does.
 pub(crate) struct Place {
     pub(crate) store: Store,
+    pub(crate) tables: Tables,
     directory: Option<tempfile::TempDir>,
 }
 
 pub(crate) fn memory() -> Place {
-    Place { store: Store::new(Arc::new(MemoryEngine::default())), directory: None }
+    on(Store::new(Arc::new(MemoryEngine::default())), None)
 }
 
 pub(crate) fn embedded() -> Place {
     let directory = tempfile::tempdir().unwrap();
     let engine = EmbeddedEngine::open(directory.path(), Options::default()).unwrap();
-    Place { store: Store::new(Arc::new(engine)), directory: Some(directory) }
+    on(Store::new(Arc::new(engine)), Some(directory))
+}
+
+fn on(store: Store, directory: Option<tempfile::TempDir>) -> Place {
+    Place { tables: Tables::new(store.clone()), store, directory }
 }
 
 pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
@@ -46,14 +51,12 @@ pub(crate) fn address() -> TableAddress {
     TableAddress::new(ACCOUNT, TableName::parse("People").unwrap())
 }
 
-pub(crate) async fn create(store: &Store, address: TableAddress) -> Result<(), TableError> {
-    let request = &Authorized::for_tests(CreateTable { address });
-    store.transact(Scope::unit(ACCOUNT), |txn| async move { table::table::create(&txn, request).await }).await
+pub(crate) async fn create(tables: &Tables, address: TableAddress) -> Result<(), TableError> {
+    tables.create_table(&Asked::for_tests(CreateTable { address })).await
 }
 
-pub(crate) async fn delete(store: &Store, address: TableAddress) -> Result<(), TableError> {
-    let request = &Authorized::for_tests(DeleteTable { address });
-    store.transact(Scope::unit(ACCOUNT), |txn| async move { table::table::delete(&txn, request).await }).await
+pub(crate) async fn delete(tables: &Tables, address: TableAddress) -> Result<(), TableError> {
+    tables.delete_table(&Asked::for_tests(DeleteTable { address })).await
 }
 
 pub(crate) fn key(partition: &str, row: &str) -> EntityKey {
@@ -69,42 +72,39 @@ pub(crate) fn change<'a>(
     if_match: IfMatch<'a>,
     key: EntityKey,
     properties: Properties,
-) -> Authorized<ChangeEntity<'a>> {
-    Authorized::for_tests(ChangeEntity { table: address(), key, operation, if_match, properties })
+) -> Asked<ChangeEntity<'a>> {
+    Asked::for_tests(ChangeEntity { table: address(), key, operation, if_match, properties })
 }
 
-pub(crate) async fn upsert(store: &Store, key: EntityKey, properties: Properties) -> Changed {
+pub(crate) async fn upsert(tables: &Tables, key: EntityKey, properties: Properties) -> Changed {
     let request = change(EntityOperation::Replace, IfMatch::Absent, key, properties);
-    entity::change(store, &request).await.unwrap()
+    tables.change_entity(&request).await.unwrap()
 }
 
-pub(crate) async fn get(store: &Store, key: EntityKey) -> Result<Entity, TableError> {
-    entity::get(&store.snapshot(), &Authorized::for_tests(GetEntity { table: address(), key, filter: None })).await
+pub(crate) async fn get(tables: &Tables, key: EntityKey) -> Result<Entity, TableError> {
+    tables.get_entity(&Asked::for_tests(GetEntity { table: address(), key, filter: None })).await
 }
 
-pub(crate) async fn execute(
-    store: &Store,
-    changes: &[Authorized<ChangeEntity<'_>>],
-) -> Result<Vec<Changed>, BatchError> {
-    batch::execute(store, changes).await
+pub(crate) async fn execute(tables: &Tables, changes: &[Asked<ChangeEntity<'_>>]) -> Result<Vec<Changed>, BatchError> {
+    tables.entity_group_transaction(changes).await
 }
 
 pub(crate) async fn page(
-    store: &Store,
+    tables: &Tables,
     filter: Option<&str>,
     top: usize,
     next: Option<Continuation>,
 ) -> Result<EntityPage, TableError> {
     let filter = filter.map(|filter| query::parse(filter).unwrap());
-    let request = Authorized::for_tests(QueryEntities { table: address(), filter, top, next });
-    query::entities(&store.snapshot(), &request).await
+    let request = Asked::for_tests(QueryEntities { table: address(), filter, top, next });
+    tables.query_entities(&request).await
 }
 
 /// Every page of a query.
-pub(crate) async fn everything(store: &Store, filter: Option<&str>, top: usize) -> Vec<Entity> {
+pub(crate) async fn everything(tables: &Tables, filter: Option<&str>, top: usize) -> Vec<Entity> {
     let (mut entities, mut next) = (Vec::new(), None);
     loop {
-        let mut page = page(store, filter, top, next).await.unwrap();
+        let mut page = page(tables, filter, top, next).await.unwrap();
         assert!(page.entities.len() <= top);
         entities.append(&mut page.entities);
         next = page.next;

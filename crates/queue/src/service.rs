@@ -1,0 +1,27 @@
+//! The Queue service as a value: what a protocol calls, and all it sees.
+
+use store::Store;
+
+use crate::{heads::Heads, tally::Shards};
+
+/// The Queue service: its store, and what this process remembers of the rows in it. Clones share it; a process has one a
+/// store.
+///
+/// Its methods are the operations. Each takes what is [asked for](access::Asked), decides in one view or transaction whether
+/// that is allowed, and does it there: what is revoked before counts, what is revoked after comes too late.
+#[derive(Clone)]
+pub struct Queues {
+    pub(crate) store: Store,
+    /// Where each queue begins.
+    pub(crate) heads: Heads,
+    /// Which parts of the counts are in use.
+    pub(crate) shards: Shards,
+}
+
+impl Queues {
+    /// The queues in this store.
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self { store, heads: Heads::default(), shards: Shards::default() }
+    }
+}

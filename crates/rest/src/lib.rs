@@ -1,0 +1,58 @@
+//! What the REST protocols share: targets, headers, ranges, dates, bodies, checksums, XML, errors, HTTP on a connection.
+//!
+//! **Invariants.** Nothing here knows a service, a rule or a row; of the store it knows only how its failures are
+//! answered, of `access` only what a credential is made of. A body never sits in memory as a whole. Everything a client can make larger has a limit in [`limits`].
+//! Time and fresh ids come from the [`Host`], never from the machine.
+
+mod answer;
+pub mod batch;
+pub mod body;
+pub mod caller;
+pub mod checksum;
+mod commons;
+pub mod cors;
+pub mod dates;
+pub mod delegation_key;
+mod error;
+mod error_format;
+mod exchange;
+pub mod h1;
+mod h2;
+pub mod headers;
+mod known;
+pub mod limits;
+pub mod md5;
+pub mod metadata;
+pub mod outgoing;
+pub mod percent;
+mod query;
+pub mod range;
+mod request;
+mod response;
+mod rewind;
+pub mod route;
+pub mod serve;
+mod service;
+pub mod service_properties;
+pub mod signed_identifiers;
+pub mod structured;
+mod target;
+pub mod version;
+pub mod xml;
+
+pub use body::{Body, BodyError};
+pub use caller::{Caller, CopySource};
+pub use commons::Commons;
+pub use error::ServiceError;
+pub use error_format::{ErrorFormat, ODataMetadata};
+pub use exchange::{Exchange, Exchanged};
+pub use headers::Headers;
+pub use known::Known;
+pub use net::{BoxFuture, Load, Record, RequestId, Shutdown};
+pub use query::Query;
+pub use range::ByteRange;
+pub use request::Request;
+pub use response::{Response, ResponseBody, StreamError};
+pub use serve::serve;
+pub use service::{Host, Outcome, Service};
+pub use target::{RawTarget, Target, account_of};
