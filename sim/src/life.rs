@@ -3,6 +3,7 @@
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use account::Settings;
+use blob::Blobs;
 use blob_rest::{BlobService, Copies, Here};
 use queue::Queues;
 use queue_rest::QueueService;
@@ -35,7 +36,8 @@ impl Life {
 
 pub(crate) fn blobs(parts: Parts) -> Arc<dyn rest::Service> {
     let copies = Copies::new(Arc::new(Nowhere), Here::default());
-    Arc::new(BlobService::new(parts.store, parts.accounts, Arc::new(copies)))
+    let settings = Settings::new(parts.store.clone());
+    Arc::new(BlobService::new(Blobs::new(parts.store), settings, parts.accounts, Arc::new(copies)))
 }
 
 pub(crate) fn queues(parts: Parts) -> Arc<dyn rest::Service> {

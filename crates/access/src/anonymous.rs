@@ -8,7 +8,7 @@ use crate::{
     Accounts,
     account::Account,
     acl::{self, Holder},
-    authorized::{Denied, Grant},
+    grant::{Denied, Grant},
     need::{Need, Place, PublicAccess},
 };
 use store::Read;

@@ -1,13 +1,13 @@
 //! An operation that somebody asks for, and the proof that they may do it.
 //!
-//! **Invariant.** An [`Allowed`] is made only from an [`Asked`], and only by what the rows of one view or transaction say: the
+//! **Invariant.** An [`Authorized`] is made only from an [`Asked`], and only by what the rows of one view or transaction say: the
 //! one that does the operation. What was revoked before that instant counts, however long an upload took; what is revoked
 //! after it comes too late.
 
 use store::Read;
 
 use crate::{
-    authorized::{Denied, Grant, Operation},
+    grant::{Denied, Grant, Operation},
     sas::EntityRange,
 };
 
@@ -38,12 +38,12 @@ impl<Op: Operation> Asked<Op> {
     ///
     /// # Errors
     /// The credential does not cover it, or the store failed.
-    pub async fn authorize(&self, rows: &impl Read) -> Result<Allowed<'_, Op>, Denied> {
+    pub async fn authorize(&self, rows: &impl Read) -> Result<Authorized<'_, Op>, Denied> {
         let may_overwrite = match &self.grant {
             Some(grant) => grant.decide(rows, &self.operation.need()).await?,
             None => true,
         };
-        Ok(Allowed { asked: self, may_overwrite })
+        Ok(Authorized { asked: self, may_overwrite })
     }
 }
 
@@ -57,12 +57,12 @@ impl<Op> std::ops::Deref for Asked<Op> {
 
 /// An operation that somebody may do, by what one view says.
 #[derive(Debug)]
-pub struct Allowed<'a, Op> {
+pub struct Authorized<'a, Op> {
     asked: &'a Asked<Op>,
     may_overwrite: bool,
 }
 
-impl<Op> Allowed<'_, Op> {
+impl<Op> Authorized<'_, Op> {
     /// True if what exists may be replaced: a signature that may only create may not.
     #[must_use]
     pub const fn may_overwrite(&self) -> bool {
@@ -83,7 +83,7 @@ impl<Op> Allowed<'_, Op> {
     }
 }
 
-impl<Op> std::ops::Deref for Allowed<'_, Op> {
+impl<Op> std::ops::Deref for Authorized<'_, Op> {
     type Target = Op;
 
     fn deref(&self) -> &Op {

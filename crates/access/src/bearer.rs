@@ -23,7 +23,7 @@ use types::Timestamp;
 pub use keys::{InvalidKeys, Keys};
 pub use roles::{InvalidRole, RoleTable, Roles};
 
-use crate::{Accounts, account::Account, actions::Actions, authorized::Grant};
+use crate::{Accounts, account::Account, actions::Actions, grant::Grant};
 
 /// Verified tokens that are remembered: checking a signature costs more than everything else.
 const REMEMBERED_MAX: usize = 1024;

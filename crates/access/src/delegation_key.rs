@@ -5,7 +5,7 @@ use std::time::Duration;
 use types::{Timestamp, UnitId};
 
 use crate::{
-    authorized::Operation,
+    grant::Operation,
     need::{Action, Need, Permissions, Place, Rule, Service},
 };
 

@@ -1,5 +1,5 @@
-//! Who may do what. A credential that was verified becomes a [`Grant`]; a grant makes an [`Authorized`] operation; no
-//! operation of a service can be called without one.
+//! Who may do what. A credential that was verified becomes a [`Grant`]; a grant and an operation make an [`Asked`] one; what
+//! the rows of one view say makes that an [`Authorized`] one, without which no service does it.
 //!
 //! Knows no protocol: a request comes in as the parts that are signed. Secrets are compared in constant time, wiped
 //! when dropped, and never printed.
@@ -10,9 +10,9 @@ pub mod acl;
 mod actions;
 mod anonymous;
 mod asked;
-mod authorized;
 pub mod bearer;
 mod delegation_key;
+mod grant;
 pub mod instant;
 pub mod need;
 pub mod sas;
@@ -22,6 +22,6 @@ pub use account::{Account, AccountKey, Origin};
 pub use accounts::{AccountChangeError, Accounts, KEYS_MAX};
 pub use actions::Actions;
 pub use anonymous::anonymous;
-pub use asked::{Allowed, Asked};
-pub use authorized::{Authorized, Denied, Grant, Operation};
+pub use asked::{Asked, Authorized};
 pub use delegation_key::GetUserDelegationKey;
+pub use grant::{Denied, Grant, Operation};

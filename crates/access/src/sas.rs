@@ -28,8 +28,8 @@ use crate::{
     Accounts,
     account::{Account, AccountKey},
     actions::Actions,
-    authorized::{Denied, Grant},
     bearer::Identity,
+    grant::{Denied, Grant},
     need::{Need, Permissions, Place, Service},
 };
 use scope::Scope;

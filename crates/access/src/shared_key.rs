@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use types::{ServiceVersion, Timestamp};
 
-use crate::{Accounts, account::Account, authorized::Grant, need::Service};
+use crate::{Accounts, account::Account, grant::Grant, need::Service};
 
 /// How far the clocks of client and server may be apart.
 const WINDOW: Duration = Duration::from_mins(15);

@@ -1,4 +1,4 @@
-//! A proof rests on rows and on the keys of the account: what changes after it was given counts when it is confirmed.
+//! What is allowed rests on rows and on the keys of the account: what changes after it was asked for counts.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -96,37 +96,38 @@ fn policy(permissions: &str) -> Acl {
 }
 
 #[tokio::test]
-async fn a_policy_that_changes_after_the_proof_was_given_counts() {
+async fn a_policy_that_changes_after_it_was_asked_for_counts() {
     let world = World::new().await;
     world.set_acl(&policy("rw")).await;
     let grant = world.signature(&Fields { policy: Some("p"), ..Fields::default() });
-    let proof = grant.authorize(&world.store.snapshot(), world.touch(WRITE)).await.unwrap();
-    assert!(proof.may_overwrite());
-    proof.confirm(&world.store.snapshot()).await.unwrap();
+    let asked = grant.ask(world.touch(WRITE));
+    let may_overwrite = async || {
+        let allowed = asked.authorize(&world.store.snapshot()).await?;
+        Ok::<_, Denied>(allowed.may_overwrite())
+    };
+    assert!(may_overwrite().await.unwrap());
     world.set_acl(&policy("c")).await;
-    let denied = proof.confirm(&world.store.snapshot()).await;
-    assert!(matches!(denied, Err(Denied::PermissionMismatch)), "it may only create by now: {denied:?}");
-    let creates = grant.authorize(&world.store.snapshot(), world.touch(WRITE)).await.unwrap();
-    assert!(!creates.may_overwrite());
+    assert!(!may_overwrite().await.unwrap(), "it may only create by now");
     world.set_acl(&policy("r")).await;
-    assert!(matches!(creates.confirm(&world.store.snapshot()).await, Err(Denied::PermissionMismatch)));
+    assert!(matches!(may_overwrite().await, Err(Denied::PermissionMismatch)));
     world.set_acl(&Acl::default()).await;
-    assert!(matches!(creates.confirm(&world.store.snapshot()).await, Err(Denied::Authentication(_))));
+    assert!(matches!(may_overwrite().await, Err(Denied::Authentication(_))));
 }
 
 #[tokio::test]
 async fn a_key_that_is_rotated_or_an_account_that_is_removed_counts() {
     let world = World::new().await;
     let fields = Fields { permissions: Some("w"), expiry: Some("2026-11-16"), ..Fields::default() };
-    let proof = world.signature(&fields).authorize(&world.store.snapshot(), world.touch(WRITE)).await.unwrap();
+    let asked = world.signature(&fields).ask(world.touch(WRITE));
+    asked.authorize(&world.store.snapshot()).await.unwrap();
     world.accounts.rotate_key(&world.store, &name(), 2, &key(3)).await.unwrap();
-    proof.confirm(&world.store.snapshot()).await.unwrap();
+    asked.authorize(&world.store.snapshot()).await.unwrap();
     world.accounts.rotate_key(&world.store, &name(), 1, &key(4)).await.unwrap();
-    assert!(matches!(proof.confirm(&world.store.snapshot()).await, Err(Denied::Authentication(_))));
+    assert!(matches!(asked.authorize(&world.store.snapshot()).await, Err(Denied::Authentication(_))));
     world.accounts.rotate_key(&world.store, &name(), 1, &key(1)).await.unwrap();
-    proof.confirm(&world.store.snapshot()).await.unwrap();
+    asked.authorize(&world.store.snapshot()).await.unwrap();
     world.accounts.remove(&world.store, &name()).await.unwrap();
-    assert!(matches!(proof.confirm(&world.store.snapshot()).await, Err(Denied::Authentication(_))));
+    assert!(matches!(asked.authorize(&world.store.snapshot()).await, Err(Denied::Authentication(_))));
 }
 
 #[tokio::test]
@@ -134,15 +135,17 @@ async fn a_container_that_stops_being_public_counts() {
     let world = World::new().await;
     let nobody = anonymous(&world.accounts, &world.account, NOW);
     let rows = world.store.snapshot();
-    assert!(matches!(nobody.authorize(&rows, world.touch(READ)).await, Err(Denied::NotPublic)));
-    assert!(matches!(nobody.authorize(&rows, world.touch(WRITE)).await, Err(Denied::NoCredential)));
+    assert!(matches!(nobody.ask(world.touch(READ)).authorize(&rows).await, Err(Denied::NotPublic)));
+    assert!(matches!(nobody.ask(world.touch(WRITE)).authorize(&rows).await, Err(Denied::NoCredential)));
     world.set_acl(&Acl { public_access: PublicAccess::Blob, ..Acl::default() }).await;
-    let proof = nobody.authorize(&world.store.snapshot(), world.touch(READ)).await.unwrap();
+    let asked = nobody.ask(world.touch(READ));
+    asked.authorize(&world.store.snapshot()).await.unwrap();
     world.set_acl(&Acl::default()).await;
-    assert!(matches!(proof.confirm(&world.store.snapshot()).await, Err(Denied::NotPublic)));
+    assert!(matches!(asked.authorize(&world.store.snapshot()).await, Err(Denied::NotPublic)));
     let closed = world.accounts.clone().with_public_access(false);
     let nobody = anonymous(&closed, &world.account, NOW);
-    let denied = nobody.authorize(&world.store.snapshot(), world.touch(READ)).await;
+    let asked = nobody.ask(world.touch(READ));
+    let denied = asked.authorize(&world.store.snapshot()).await;
     assert!(matches!(denied, Err(Denied::PublicAccessNotPermitted)));
 }
 
@@ -152,7 +155,8 @@ async fn no_credential_opens_another_account() {
     let fields = Fields { permissions: Some("r"), expiry: Some("2026-11-16"), ..Fields::default() };
     let other = Touch { account: UnitId::new(u64::MAX), rule: READ };
     for grant in [world.signature(&fields), anonymous(&world.accounts, &world.account, NOW)] {
-        let denied = grant.authorize(&world.store.snapshot(), other).await;
+        let asked = grant.ask(other);
+        let denied = asked.authorize(&world.store.snapshot()).await;
         assert!(matches!(denied, Err(Denied::NotAuthorized)));
     }
 }

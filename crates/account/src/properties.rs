@@ -1,7 +1,7 @@
 //! The properties of a service: read whole, changed part by part. A part that a change leaves out stays as it is.
 
 use access::{
-    Allowed, Denied, Operation,
+    Authorized, Denied, Operation,
     need::{Action, Need, Permissions, Place, Rule, Service},
 };
 use store::{Read, StoreError, Txn};
@@ -145,7 +145,7 @@ impl Operation for SetServiceProperties {
 }
 
 /// Changes the parts that are named.
-pub(crate) async fn set(txn: &Txn, request: &Allowed<'_, SetServiceProperties>) -> Result<(), PropertiesError> {
+pub(crate) async fn set(txn: &Txn, request: &Authorized<'_, SetServiceProperties>) -> Result<(), PropertiesError> {
     let mut properties = of(txn, request.account, request.service).await?;
     let PropertiesChange { logging, hour_metrics, minute_metrics, cors, default_service_version } =
         request.change.clone();

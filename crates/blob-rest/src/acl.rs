@@ -3,11 +3,10 @@
 use access::{acl::Acl, need::Service};
 use blob::{
     PublicAccess,
-    acl::{self, GetContainerAcl, SetContainerAcl},
+    acl::{GetContainerAcl, SetContainerAcl},
 };
 use http::StatusCode;
 use rest::{Caller, Request, Response, ServiceError, delegation_key, signed_identifiers};
-use store::Scope;
 use types::ErrorCode;
 
 use crate::{
@@ -19,14 +18,12 @@ use crate::{
 };
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
-    let rows = service.store.snapshot();
-    let operation = GetContainerAcl {
+    let asked = caller.ask(GetContainerAcl {
         account: caller.unit(),
         name: names::container(request)?,
         lease_id: conditions::lease_id(&request.headers)?,
-    };
-    let operation = caller.authorize(&rows, operation).await?;
-    let (found, acl) = acl::get(&rows, &operation, service.store.now()).await.map_err(errors::of)?;
+    });
+    let (found, acl) = service.blobs.get_container_acl(&asked).await.map_err(errors::of)?;
     let response = Response::new(StatusCode::OK);
     let mut response = answers::stamped(response, caller.version, found.etag, found.last_modified);
     if let Some(access) = public_access_text(acl.public_access) {
@@ -45,21 +42,16 @@ pub(crate) async fn set(
     // Only a caller that may is listened to at length.
     let name = names::container(request)?;
     let lease_id = conditions::lease_id(&request.headers)?;
-    let asked = GetContainerAcl { account: caller.unit(), name: name.clone(), lease_id };
-    caller.authorize(&service.store.snapshot(), asked).await?;
+    let asked = caller.ask(GetContainerAcl { account: caller.unit(), name: name.clone(), lease_id });
+    service.blobs.admit(&asked).await.map_err(errors::of)?;
     let document = request.body.collect(caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
-    let operation = SetContainerAcl {
+    let asked = caller.ask(SetContainerAcl {
         account: caller.unit(),
         name,
-        preconditions: conditions::of_container(caller, &request.headers, service.store.now())?,
+        preconditions: conditions::of_container(caller, &request.headers, service.blobs.now())?,
         acl: Acl { public_access, policies: signed_identifiers::parse(Service::Blob, &document)? },
-    };
-    let operation = &caller.authorize(&service.store.snapshot(), operation).await?;
-    let done = service
-        .store
-        .transact(Scope::new(), |txn| async move { acl::set(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    });
+    let done = service.blobs.set_container_acl(&asked).await.map_err(errors::of)?;
     Ok(answers::stamped(Response::new(StatusCode::OK), caller.version, done.etag, done.last_modified))
 }
 

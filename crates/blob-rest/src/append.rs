@@ -3,7 +3,6 @@
 use blob::append_blob::{self, AppendBlock, Appended, SealBlob};
 use http::StatusCode;
 use rest::{Caller, Request, Response, ServiceError};
-use store::Scope;
 
 use crate::{
     BlobService, answers, conditions, errors,
@@ -20,29 +19,14 @@ pub(crate) async fn block(
     let upload = Upload::new(&mut request, append_blob::block_limit(caller.version))?;
     upload.must_not_be_empty()?;
     let sent = std::mem::take(&mut request.headers);
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            AppendBlock {
-                address: names::base(caller.unit(), &request)?,
-                preconditions: conditions::of_blob(caller, &sent, service.store.now())?,
-                append: conditions::append(&sent)?,
-            },
-        )
-        .await?;
-    if upload.is_long() {
-        let now = service.store.now();
-        let early = append_blob::begin(&service.store.snapshot(), &operation, upload.length, now).await;
-        early.map_err(errors::of)?;
-    }
-    let received = upload.receive(service, &mut request, false).await?;
-    let latch = operation.address.latch();
-    let (operation, chunk) = (&operation, &received.chunk);
-    let appended = service
-        .store
-        .transact(Scope::of(&latch), |txn| async move { append_blob::finish(&txn, operation, chunk).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(AppendBlock {
+        address: names::base(caller.unit(), &request)?,
+        preconditions: conditions::of_blob(caller, &sent, service.blobs.now())?,
+        append: conditions::append(&sent)?,
+    });
+    let begun = service.blobs.begin_append_block(&asked, Some(upload.length)).await.map_err(errors::of)?;
+    let received = upload.receive(begun, &mut request, false).await?;
+    let appended = service.blobs.append_block(&asked, &received.body).await.map_err(errors::of)?;
     let response = answered(caller, Response::new(StatusCode::CREATED), appended);
     Ok(answers::not_encrypted(upload.acknowledged(response, &received)))
 }
@@ -56,19 +40,12 @@ pub(crate) fn answered(caller: &Caller, response: Response, appended: Appended) 
 
 pub(crate) async fn seal(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let address = names::base(caller.unit(), request)?;
-    let latch = address.latch();
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            SealBlob {
-                address,
-                preconditions: conditions::of_blob(caller, &request.headers, service.store.now())?,
-                append_position: conditions::append(&request.headers)?.position,
-            },
-        )
-        .await?;
-    let scope = Scope::of(&latch);
-    let written = service.store.transact(scope, |txn| async move { append_blob::seal(&txn, operation).await });
+    let asked = caller.ask(SealBlob {
+        address,
+        preconditions: conditions::of_blob(caller, &request.headers, service.blobs.now())?,
+        append_position: conditions::append(&request.headers)?.position,
+    });
+    let written = service.blobs.seal_append_blob(&asked);
     let written = written.await.map_err(errors::of)?;
     let response = answers::written(Response::new(StatusCode::OK), caller.version, written);
     Ok(response.text_header(BLOB_SEALED, "true"))

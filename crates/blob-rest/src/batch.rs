@@ -46,7 +46,7 @@ pub(crate) async fn submit(
     known: Known,
 ) -> Result<Response, ServiceError> {
     let (kind, body) = receive(&mut request, known).await?;
-    let (request_id, now) = (request.request_id, service.store.now());
+    let (request_id, now) = (request.request_id, service.blobs.now());
     let parts = match parse(&kind, &body, &request, scope) {
         Ok(parts) => parts,
         // The service answers so, and its clients look for it: one part, of no request.

@@ -2,10 +2,10 @@
 
 use blob::{
     BlobProperties,
-    object::{self, DeleteBlob, DeleteSnapshots, FoundBlob, ReadBlob},
-    reader::{self, BlobReader},
+    download::{Download, GetBlob, WantedRange},
+    object::{DeleteBlob, DeleteSnapshots, ReadBlob},
+    reader::BlobReader,
 };
-use concurrency::conditions::Resource;
 use http::{HeaderName, StatusCode, header};
 use rest::{
     ByteRange, Caller, Headers, Request, Response, ResponseBody, ServiceError, StreamError,
@@ -14,7 +14,6 @@ use rest::{
     range::content_range,
     structured,
 };
-use store::Scope;
 use types::{ErrorCode, Switch, limits};
 
 use crate::{
@@ -24,32 +23,36 @@ use crate::{
         DELETE_TYPE_PERMANENT, RANGE_GET_CONTENT_CRC64, RANGE_GET_CONTENT_MD5,
     },
     metadata, names,
-    upload::SMALL_BYTES,
 };
 
+/// Answers up to this are collected before they begin.
+const SMALL_BYTES: u64 = 64 * 1024;
 /// A piece of an answer.
 const PIECE_BYTES: usize = 64 * 1024;
-/// How often a blob is looked for again because it changed while it was opened.
-const ATTEMPTS: usize = 64;
-/// After so many of them a blob that is written all the time is found and kept at once.
-const UNKEPT: usize = 4;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let range = ByteRange::from_headers(&request.headers)?;
     let message = structured::requested(&request.headers)?;
-    let Opened { found, mut reader, wanted, ranged } = open(service, caller, request, range).await?;
+    let asked = caller.ask(GetBlob {
+        read: read_blob(service, caller, request)?,
+        range: range.map(|range| WantedRange { start: range.start, end: range.end.map(|end| end.saturating_add(1)) }),
+        if_range: conditions::if_range(&request.headers, service.blobs.now()),
+    });
+    let download = service.blobs.get_blob(&asked).await.map_err(errors::of)?;
+    let Download { properties: mut found, mut reader, range: wanted, is_range: ranged } = download;
+    metadata::override_headers(&mut found.headers, caller);
     let bytes = wanted.end - wanted.start;
     // A range that `If-Range` took away has no checksum.
     let checks = if ranged == range.is_some() { Checks::of(&request.headers, ranged, bytes)? } else { None };
 
     let status = if ranged { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
-    let mut response = described::blob(Response::new(status), caller.version, &found.properties);
-    if let Some(tier) = found.properties.tier.as_ref().filter(|_| caller.version.has(Switch::TierOfDownloads)) {
+    let mut response = described::blob(Response::new(status), caller.version, &found);
+    if let Some(tier) = found.tier.as_ref().filter(|_| caller.version.has(Switch::TierOfDownloads)) {
         response = described::tier(response, tier);
     }
-    let whole_md5 = found.properties.headers.content_md5.as_ref().map(metadata::md5_text);
+    let whole_md5 = found.headers.content_md5.as_ref().map(metadata::md5_text);
     if ranged {
-        response = response.text_header(header::CONTENT_RANGE, &content_range(&wanted, found.properties.length));
+        response = response.text_header(header::CONTENT_RANGE, &content_range(&wanted, found.length));
     }
     if let Some(md5) = whole_md5 {
         let name = if ranged { BLOB_CONTENT_MD5 } else { headers::CONTENT_MD5 };
@@ -78,47 +81,6 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
             .content(body.structured()));
     }
     Ok(response.content(body))
-}
-
-/// A blob that is open for reading.
-struct Opened {
-    found: FoundBlob,
-    reader: BlobReader,
-    /// The bytes that are wanted.
-    wanted: std::ops::Range<u64>,
-    /// Whether they are the range that was asked for: `If-Range` may say that all of it is wanted instead.
-    ranged: bool,
-}
-
-/// Finds the blob and opens what is wanted of it. A blob that changes in between is found again.
-async fn open(
-    service: &BlobService,
-    caller: &Caller,
-    request: &Request,
-    range: Option<ByteRange>,
-) -> Result<Opened, ServiceError> {
-    let if_range = conditions::if_range(&request.headers, service.store.now());
-    let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
-    for attempt in 0..ATTEMPTS {
-        // The snapshot is held until the bytes are open: until then nothing it refers to can go.
-        let snapshot = service.store.snapshot();
-        let found = if attempt < UNKEPT {
-            object::read_content(&snapshot, &operation, service.store.now()).await
-        } else {
-            reader::find_and_keep(&service.store, &operation).await
-        };
-        let mut found = found.map_err(errors::of)?;
-        let BlobProperties { length, etag, last_modified, .. } = found.properties;
-        let same = if_range.is_none_or(|condition| condition.holds(Resource::Present { etag, last_modified }));
-        let range = range.filter(|_| same);
-        let wanted = range.map_or(Ok(0..length), |range| range.within(length))?;
-        let opened = reader::open(&service.store, &snapshot, &found, wanted.clone()).await;
-        if let Some(reader) = opened.map_err(errors::of)? {
-            metadata::override_headers(&mut found.properties.headers, caller);
-            return Ok(Opened { found, reader, wanted, ranged: range.is_some() });
-        }
-    }
-    Err(ServiceError::busy("The blob changes too often to be read."))
 }
 
 /// The checksums of its range that an answer shall carry.
@@ -187,17 +149,16 @@ pub(crate) async fn read(
     caller: &Caller,
     request: &Request,
 ) -> Result<BlobProperties, ServiceError> {
-    let operation = caller.authorize(&service.store.snapshot(), read_blob(service, caller, request)?).await?;
-    let found = object::read(&service.store.snapshot(), &operation, service.store.now()).await;
-    let mut found = found.map_err(errors::of)?.properties;
+    let asked = caller.ask(read_blob(service, caller, request)?);
+    let mut found = service.blobs.get_blob_properties(&asked).await.map_err(errors::of)?;
     metadata::override_headers(&mut found.headers, caller);
     Ok(found)
 }
 
 fn read_blob<'a>(service: &BlobService, caller: &Caller, request: &'a Request) -> Result<ReadBlob<'a>, ServiceError> {
-    let (address, snapshot) = names::read_part(caller.unit(), request)?;
-    let preconditions = conditions::of_blob(caller, &request.headers, service.store.now())?;
-    Ok(ReadBlob { address, snapshot, preconditions })
+    let (address, part) = names::read_part(caller.unit(), request)?;
+    let preconditions = conditions::of_blob(caller, &request.headers, service.blobs.now())?;
+    Ok(ReadBlob { address, part, preconditions })
 }
 
 pub(crate) async fn delete(
@@ -212,31 +173,21 @@ pub(crate) async fn delete(
             .with_detail("QueryParameterValue", kind)
             .with_detail("Reason", "nothing is kept when it is deleted"));
     }
-    let (sent, now) = (&request.headers, service.store.now());
-    let (address, snapshot) = names::written_part(caller.unit(), request)?;
+    let (sent, now) = (&request.headers, service.blobs.now());
+    let (address, part) = names::written_part(caller.unit(), request)?;
     let snapshots = delete_snapshots(sent)?;
-    if let (Some(_), Some(text)) = (&snapshot, headers::text(sent, &DELETE_SNAPSHOTS)?) {
+    if let (false, Some(text)) = (part.is_base(), headers::text(sent, &DELETE_SNAPSHOTS)?) {
         return Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), text));
     }
-    let latch = address.latch();
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            DeleteBlob {
-                address,
-                snapshot,
-                preconditions: conditions::of_blob(caller, sent, now)?,
-                snapshots,
-                tier_modified_since: conditions::date(sent, &ACCESS_TIER_IF_MODIFIED_SINCE, now)?,
-                tier_unmodified_since: conditions::date(sent, &ACCESS_TIER_IF_UNMODIFIED_SINCE, now)?,
-            },
-        )
-        .await?;
-    service
-        .store
-        .transact(Scope::of(&latch).reclaims(), |txn| async move { object::delete(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(DeleteBlob {
+        address,
+        part,
+        preconditions: conditions::of_blob(caller, sent, now)?,
+        snapshots,
+        tier_modified_since: conditions::date(sent, &ACCESS_TIER_IF_MODIFIED_SINCE, now)?,
+        tier_unmodified_since: conditions::date(sent, &ACCESS_TIER_IF_UNMODIFIED_SINCE, now)?,
+    });
+    service.blobs.delete_blob(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::ACCEPTED).text_header(DELETE_TYPE_PERMANENT, "true"))
 }
 

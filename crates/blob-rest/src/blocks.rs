@@ -3,7 +3,7 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use blob::{
     block_blob::NewBlob,
-    block_list::{self, BlockSearch, PutBlockList},
+    block_list::{BlockSearch, PutBlockList},
     blocks::{self, BlockList, BlockListType, GetBlockList, ListedBlock, PutBlock},
 };
 use bytes::Bytes;
@@ -12,7 +12,6 @@ use rest::{
     Caller, Request, Response, ServiceError, checksum, headers, limits as rest_limits,
     xml::{self, Element, XmlWriter},
 };
-use store::Scope;
 use types::{ErrorCode, ServiceVersion, Switch, limits};
 
 use crate::{
@@ -29,29 +28,15 @@ pub(crate) async fn put(
 ) -> Result<Response, ServiceError> {
     let upload = Upload::new(&mut request, blocks::block_limit(caller.version))?;
     upload.must_not_be_empty()?;
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            PutBlock {
-                address: names::base(caller.unit(), &request)?,
-                version: caller.version,
-                lease_id: conditions::lease_id(&request.headers)?,
-                block_id: block_id(&request)?,
-            },
-        )
-        .await?;
-    if upload.is_long() {
-        let early = blocks::begin(&service.store.snapshot(), &operation, service.store.now()).await;
-        early.map_err(errors::of)?;
-    }
-    let received = upload.receive(service, &mut request, false).await?;
-    let latch = operation.address.latch();
-    let (operation, chunk) = (&operation, &received.chunk);
-    service
-        .store
-        .transact(Scope::of(&latch), |txn| async move { blocks::finish(&txn, operation, chunk).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(PutBlock {
+        address: names::base(caller.unit(), &request)?,
+        version: caller.version,
+        lease_id: conditions::lease_id(&request.headers)?,
+        block_id: block_id(&request)?,
+    });
+    let begun = service.blobs.begin_put_block(&asked, Some(upload.length)).await.map_err(errors::of)?;
+    let received = upload.receive(begun, &mut request, false).await?;
+    service.blobs.put_block(&asked, &received.body).await.map_err(errors::of)?;
     Ok(answers::not_encrypted(upload.acknowledged(Response::new(StatusCode::CREATED), &received)))
 }
 
@@ -71,24 +56,19 @@ pub(crate) async fn put_list(
     let blocks = parse_list(&xml::parse(&body)?)?;
     drop(body);
     let sent = &request.headers;
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            PutBlockList {
-                address: names::base(caller.unit(), &request)?,
-                preconditions: conditions::of_blob(caller, sent, service.store.now())?,
-                new: NewBlob {
-                    headers: metadata::blob_http_headers(sent)?,
-                    metadata: metadata::from_headers(sent)?,
-                    tags: tags::from_header(sent)?,
-                    tier: put_blob::asked_tier(sent)?,
-                    expiry: None,
-                },
-                blocks,
-            },
-        )
-        .await?;
-    let written = block_list::put(&service.store, &operation).await.map_err(errors::of)?;
+    let asked = caller.ask(PutBlockList {
+        address: names::base(caller.unit(), &request)?,
+        preconditions: conditions::of_blob(caller, sent, service.blobs.now())?,
+        new: NewBlob {
+            headers: metadata::blob_http_headers(sent)?,
+            metadata: metadata::from_headers(sent)?,
+            tags: tags::from_header(sent)?,
+            tier: put_blob::asked_tier(sent)?,
+            expiry: None,
+        },
+        blocks,
+    });
+    let written = service.blobs.put_block_list(&asked).await.map_err(errors::of)?;
     let mut response = answers::written(Response::new(StatusCode::CREATED), caller.version, written);
     // The checksums are those of the list, not of the blob.
     if let Some(md5) = found.md5 {
@@ -132,20 +112,15 @@ pub(crate) async fn get_list(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let (address, snapshot) = names::read_part(caller.unit(), request)?;
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            GetBlockList {
-                address,
-                snapshot,
-                lease_id: conditions::lease_id(&request.headers)?,
-                if_tags: conditions::if_tags(&request.headers)?,
-                list: list_type(request.target.query.get("blocklisttype"))?,
-            },
-        )
-        .await?;
-    let found = blocks::list(&service.store, &operation).await.map_err(errors::of)?;
+    let (address, part) = names::read_part(caller.unit(), request)?;
+    let asked = caller.ask(GetBlockList {
+        address,
+        part,
+        lease_id: conditions::lease_id(&request.headers)?,
+        if_tags: conditions::if_tags(&request.headers)?,
+        list: list_type(request.target.query.get("blocklisttype"))?,
+    });
+    let found = service.blobs.get_block_list(&asked).await.map_err(errors::of)?;
     refuse_old_versions(&found, caller.version)?;
     let mut response = Response::new(StatusCode::OK).number_header(BLOB_CONTENT_LENGTH, found.length);
     if let Some(written) = found.written {

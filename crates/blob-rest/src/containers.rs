@@ -2,13 +2,10 @@
 
 use blob::{
     PublicAccess,
-    container::{
-        self, ContainerProperties, CreateContainer, DeleteContainer, GetContainerProperties, SetContainerMetadata,
-    },
+    container::{ContainerProperties, CreateContainer, DeleteContainer, GetContainerProperties, SetContainerMetadata},
 };
 use http::StatusCode;
 use rest::{Caller, Request, Response, ServiceError, headers};
-use store::Scope;
 
 use crate::{
     BlobService, acl, answers, conditions, errors,
@@ -23,22 +20,13 @@ pub(crate) async fn create(
 ) -> Result<Response, ServiceError> {
     let public_access = public_access(request)?;
     acl::permit(service, public_access)?;
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            CreateContainer {
-                account: caller.unit(),
-                name: names::container(request)?,
-                public_access,
-                metadata: metadata::from_headers(&request.headers)?,
-            },
-        )
-        .await?;
-    let made = service
-        .store
-        .transact(Scope::new(), |txn| async move { container::create(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(CreateContainer {
+        account: caller.unit(),
+        name: names::container(request)?,
+        public_access,
+        metadata: metadata::from_headers(&request.headers)?,
+    });
+    let made = service.blobs.create_container(&asked).await.map_err(errors::of)?;
     Ok(answers::stamped(Response::new(StatusCode::CREATED), caller.version, made.etag, made.last_modified))
 }
 
@@ -70,17 +58,12 @@ pub(crate) async fn get_metadata(
 }
 
 async fn read(service: &BlobService, caller: &Caller, request: &Request) -> Result<ContainerProperties, ServiceError> {
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            GetContainerProperties {
-                account: caller.unit(),
-                name: names::container(request)?,
-                lease_id: conditions::lease_id(&request.headers)?,
-            },
-        )
-        .await?;
-    container::properties(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)
+    let asked = caller.ask(GetContainerProperties {
+        account: caller.unit(),
+        name: names::container(request)?,
+        lease_id: conditions::lease_id(&request.headers)?,
+    });
+    service.blobs.get_container_properties(&asked).await.map_err(errors::of)
 }
 
 pub(crate) async fn set_metadata(
@@ -88,22 +71,13 @@ pub(crate) async fn set_metadata(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            SetContainerMetadata {
-                account: caller.unit(),
-                name: names::container(request)?,
-                preconditions: conditions::of_container(caller, &request.headers, service.store.now())?,
-                metadata: metadata::from_headers(&request.headers)?,
-            },
-        )
-        .await?;
-    let written = service
-        .store
-        .transact(Scope::new(), |txn| async move { container::set_metadata(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(SetContainerMetadata {
+        account: caller.unit(),
+        name: names::container(request)?,
+        preconditions: conditions::of_container(caller, &request.headers, service.blobs.now())?,
+        metadata: metadata::from_headers(&request.headers)?,
+    });
+    let written = service.blobs.set_container_metadata(&asked).await.map_err(errors::of)?;
     Ok(answers::written(Response::new(StatusCode::OK), caller.version, written))
 }
 
@@ -112,21 +86,12 @@ pub(crate) async fn delete(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            DeleteContainer {
-                account: caller.unit(),
-                name: names::container(request)?,
-                preconditions: conditions::of_container(caller, &request.headers, service.store.now())?,
-            },
-        )
-        .await?;
-    service
-        .store
-        .transact(Scope::new().reclaims(), |txn| async move { container::delete(&txn, operation).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(DeleteContainer {
+        account: caller.unit(),
+        name: names::container(request)?,
+        preconditions: conditions::of_container(caller, &request.headers, service.blobs.now())?,
+    });
+    service.blobs.delete_container(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::ACCEPTED))
 }
 

@@ -2,9 +2,8 @@
 
 use blob::{
     CopyStatus,
-    copy::{self, AbortCopy, Copied, CopiedCrc64, CopyBlob, CopyMode},
+    copy::{AbortCopy, Copied, CopiedCrc64, CopyBlob, CopyMode},
     errors::BlobError,
-    object::BlobKind,
 };
 use http::{HeaderName, StatusCode};
 use rest::{
@@ -12,7 +11,6 @@ use rest::{
     checksum::{self, Declared, Md5Bytes},
     headers,
 };
-use store::Scope;
 use types::limits;
 
 use crate::{
@@ -43,15 +41,14 @@ pub(crate) async fn copy_blob(
             copied.ok_or_else(ServiceError::internal)? // it is pending instead
         }
         Source::Elsewhere => {
-            let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
+            let asked = caller.ask(wanted);
+            // Nothing is asked of others for somebody who may not copy here.
+            service.blobs.admit(&asked).await.map_err(errors::of)?;
             let fetched = source.fetch(service, request, true, None).await?;
-            let found = &source.described(&fetched)?;
+            let found = source.described(&fetched)?;
             drop(fetched);
-            let latch = operation.address.latch();
-            let begun = service
-                .store
-                .transact(Scope::of(&latch), |txn| async move { copy::begin_foreign(&txn, operation, found).await });
-            let (copied, pending) = begun.await.map_err(errors::of)?;
+            let begun = service.blobs.begin_pending_copy(&asked, &found).await;
+            let (copied, pending) = begun.map_err(errors::of)?;
             service.copies.tell(pending);
             copied
         }
@@ -93,7 +90,7 @@ pub(crate) async fn put_blob_from_url(
 async fn checked(service: &BlobService, mut response: Response, copied: &Copied, md5: Option<Md5Bytes>) -> Response {
     let crc64 = match copied.crc64 {
         CopiedCrc64::Known(crc64) => Some(crc64),
-        CopiedCrc64::Blocks(list) => match copy::block_checksums(&service.store, list).await {
+        CopiedCrc64::Blocks(list) => match service.blobs.block_checksums(list).await {
             Ok(blocks) => {
                 let join = |whole, (crc64, length)| checksum::joined_crc64(whole, crc64, length);
                 Some(blocks.into_iter().fold(0, join))
@@ -143,29 +140,26 @@ async fn by_bytes(
     declared: Option<Md5Bytes>,
 ) -> Result<Copied, ServiceError> {
     let mode = wanted.mode;
-    let refused = |error| errors::of_copy(mode, error);
-    let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
-    let rows = service.store.snapshot();
-    copy::begin(&rows, &operation, BlobKind::Block, service.store.now()).await.map_err(refused)?;
-    drop(rows);
+    let refused = |error| errors::of_copy(|error| caller.explain(error), mode, error);
+    let asked = caller.ask(wanted);
+    let begun = service.blobs.begin_copy(&asked).await.map_err(refused)?;
     let limit = match mode {
         CopyMode::CopyBlobFromUrl => limits::COPY_BLOB_FROM_URL_MAX_BYTES,
         CopyMode::CopyBlob | CopyMode::PutBlobFromUrl => limits::PUT_BLOB_MAX_BYTES,
     };
     let brought = match &source.place {
         Source::Here { target, secure } => {
-            let read = source.read(service, caller, request, (target, *secure)).await?;
-            from_url::bring_local(service, &read, SourceUse::Whole, None, (limit, true)).await?
+            let read = source.read(service, caller, request, (target, *secure))?;
+            let opened = service.blobs.open_source(&read, None, limit).await;
+            let opened =
+                opened.map_err(|error| errors::sources::of(|error| caller.explain(error), SourceUse::Whole, error))?;
+            from_url::bring_local(begun, opened, true).await?
         }
-        Source::Elsewhere => from_url::bring_foreign(service, request, source, None, limit, true).await?,
+        Source::Elsewhere => from_url::bring_foreign((service, begun), request, source, None, (limit, true)).await?,
     };
     Declared { md5: declared, crc64: None }.verify(&brought.found)?;
-    let (operation, brought) = (&operation, &brought);
-    let latch = operation.address.latch();
-    let done = service.store.transact(Scope::of(&latch), |txn| async move {
-        copy::put_fetched(&txn, operation, &brought.source, &brought.body, brought.found.md5).await
-    });
-    done.await.map_err(refused)
+    let done = service.blobs.put_copied(&asked, &brought.source, &brought.body, brought.found.md5).await;
+    done.map_err(refused)
 }
 
 /// Copies a blob of this server by sharing its bytes. Nothing when it has too many parts for that.
@@ -178,14 +172,14 @@ async fn here(
     target: (&rest::Target, bool),
 ) -> Result<Option<Copied>, ServiceError> {
     let mode = wanted.mode;
-    let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
-    let read = &source.read(service, caller, request, target).await?;
-    let latch = operation.address.latch();
-    let done = service.store.transact(Scope::of(&latch), |txn| async move { copy::copy(&txn, operation, read).await });
-    match done.await {
+    let asked = caller.ask(wanted);
+    // Who may not copy here is told so, whatever is wrong with the credential of the source.
+    service.blobs.admit(&asked).await.map_err(errors::of)?;
+    let read = source.read(service, caller, request, target)?;
+    match service.blobs.copy_blob(&asked, &read).await {
         Ok(copied) => Ok(Some(copied)),
         Err(BlobError::TooManyParts) => Ok(None),
-        Err(error) => Err(errors::of_copy(mode, error)),
+        Err(error) => Err(errors::of_copy(|error| caller.explain(error), mode, error)),
     }
 }
 
@@ -219,7 +213,7 @@ fn destination<'a>(
     };
     Ok(CopyBlob {
         address: names::base(caller.unit(), request)?,
-        preconditions: conditions::of_blob(caller, sent, service.store.now())?,
+        preconditions: conditions::of_blob(caller, sent, service.blobs.now())?,
         mode,
         source_url: source.shown(),
         copy_id: request.request_id.to_string(),
@@ -253,15 +247,11 @@ pub(crate) async fn abort(service: &BlobService, caller: &Caller, request: &Requ
         other => return Err(ServiceError::invalid_header(COPY_ACTION.as_str(), other)),
     }
     let copy_id = request.target.query.get("copyid").ok_or_else(|| ServiceError::missing_query("copyid"))?;
-    let wanted = AbortCopy {
+    let asked = caller.ask(AbortCopy {
         address: names::base(caller.unit(), request)?,
         lease_id: conditions::lease_id(&request.headers)?,
         copy_id: copy_id.to_owned(),
-    };
-    let operation = &caller.authorize(&service.store.snapshot(), wanted).await?;
-    let latch = operation.address.latch();
-    let done =
-        service.store.transact(Scope::of(&latch).reclaims(), |txn| async move { copy::abort(&txn, operation).await });
-    done.await.map_err(errors::of)?;
+    });
+    service.blobs.abort_copy_blob(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }

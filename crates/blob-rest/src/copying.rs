@@ -16,9 +16,11 @@ use std::{
     time::Duration,
 };
 
-use blob::copy::{self, CopyCursor, PendingCopy};
+use blob::{
+    Blobs,
+    copy::{CopyCursor, PendingCopy},
+};
 use rest::{Shutdown, outgoing::Outgoing};
-use store::Store;
 use tokio::{
     sync::Notify,
     task::{Id, JoinSet},
@@ -112,7 +114,7 @@ impl Copies {
     }
 
     /// Goes on with copies until shutdown, first with those that were there before.
-    pub async fn run(self: Arc<Self>, store: Store, mut shutdown: Shutdown) {
+    pub async fn run(self: Arc<Self>, blobs: Blobs, mut shutdown: Shutdown) {
         let mut tasks: JoinSet<(PendingCopy, Turn)> = JoinSet::new();
         let mut running: HashMap<Id, PendingCopy> = HashMap::new();
         let (mut turns, waiting) = (Turns::default(), Arc::new(AtomicUsize::new(0)));
@@ -123,7 +125,7 @@ impl Copies {
             looking |= told.len() >= TOLD;
             told.into_iter().for_each(|copy| turns.offer(copy));
             if looking {
-                match copy::pending(&store.snapshot(), &mut cursor, LOOKED_AT).await {
+                match blobs.pending_copies(&mut cursor, LOOKED_AT).await {
                     Ok(found) => {
                         found.into_iter().for_each(|copy| turns.offer(copy));
                         looking = !cursor.is_at_start();
@@ -135,9 +137,9 @@ impl Copies {
                 }
             }
             while let Some(copy) = turns.next() {
-                let (this, store, shutdown) = (Arc::clone(&self), store.clone(), shutdown.clone());
+                let (this, blobs, shutdown) = (Arc::clone(&self), blobs.clone(), shutdown.clone());
                 let (kept, waiting) = (copy.clone(), Arc::clone(&waiting));
-                let task = tasks.spawn(async move { this.turn(&store, copy, waiting, shutdown).await });
+                let task = tasks.spawn(async move { this.turn(&blobs, copy, waiting, shutdown).await });
                 running.insert(task.id(), kept);
             }
             waiting.store(turns.waiting(), Ordering::Relaxed);
@@ -171,13 +173,13 @@ impl Copies {
 
     async fn turn(
         &self,
-        store: &Store,
+        blobs: &Blobs,
         mut copy: PendingCopy,
         waiting: Arc<AtomicUsize>,
         shutdown: Shutdown,
     ) -> (PendingCopy, Turn) {
         let others_wait = || waiting.load(Ordering::Relaxed) > 0;
-        let transfer = Transfer { store, outgoing: &*self.outgoing, pace: self.pace, others_wait };
+        let transfer = Transfer { blobs, outgoing: &*self.outgoing, pace: self.pace, others_wait };
         let turn = transfer.go_on(&mut copy, shutdown).await;
         (copy, turn)
     }

@@ -16,7 +16,7 @@ use crate::{
     leases, metadata,
 };
 
-/// The word that clients know a kind of blob by.
+/// The token of `x-ms-blob-type`.
 pub(crate) const fn kind(kind: BlobKind) -> &'static str {
     match kind {
         BlobKind::Block => "BlockBlob",
@@ -102,7 +102,7 @@ fn copy(response: Response, state: &CopyState) -> Response {
         .text_header(COPY_SOURCE, &state.source)
         .text_header(COPY_STATUS, copy_status(state.status))
         .text_header(COPY_PROGRESS, &copy_progress(state));
-    if let Some(completed) = state.completed() {
+    if let Some(completed) = state.completed {
         response = response.text_header(COPY_COMPLETION_TIME, &dates::rfc1123(completed));
     }
     match &state.description {
@@ -121,6 +121,5 @@ pub(crate) const fn copy_status(status: CopyStatus) -> &'static str {
 }
 
 pub(crate) fn copy_progress(state: &CopyState) -> String {
-    let (copied, total) = state.progress();
-    format!("{copied}/{total}")
+    format!("{}/{}", state.copied, state.total)
 }

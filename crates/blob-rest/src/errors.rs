@@ -38,6 +38,10 @@ pub(crate) fn of(error: BlobError) -> ServiceError {
                 .with_detail("HeaderName", EXPIRY_TIME.as_str())
                 .with_detail("Reason", "the time is not in the future")
         }
+        // Those who know whose source it is answer it themselves.
+        BlobError::SourceDenied(denied) => caller::denied_answer(&denied),
+        BlobError::ChangesTooOften => ServiceError::busy("The blob changes too often to be read."),
+        BlobError::SourceChangesTooOften => ServiceError::busy("The source changes too often to be read."),
         BlobError::SourceTooLarge { .. } => say(
             ErrorCode::CannotVerifyCopySource,
             "The source request body for copy source is too large and exceeds the maximum permissible limit.",
@@ -115,8 +119,12 @@ pub(crate) fn of(error: BlobError) -> ServiceError {
         BlobError::InvalidPageRange { .. } => {
             because(ErrorCode::InvalidPageRange, "The page range specified is invalid.", &error)
         }
-        BlobError::InvalidRange => {
-            say(ErrorCode::InvalidRange, "The range specified is invalid for the current size of the resource.")
+        BlobError::InvalidRange => say(ErrorCode::InvalidRange, INVALID_RANGE),
+        BlobError::RangeBehindTheEnd { length } => {
+            let whole = HeaderValue::from_str(&format!("bytes */{length}")).ok();
+            let mut error = say(ErrorCode::InvalidRange, INVALID_RANGE);
+            error.headers.extend(whole.map(|whole| (header::CONTENT_RANGE, whole)));
+            error
         }
         BlobError::PreviousSnapshotNotFound => {
             say(ErrorCode::PreviousSnapshotNotFound, "The previous snapshot is not found.")
@@ -154,8 +162,12 @@ pub(crate) fn of(error: BlobError) -> ServiceError {
 }
 
 /// The same for a copy: its destination, and its source if that is here. Put Blob From URL tells the ETag conditions of its
-/// destination apart from those of its source.
-pub(crate) fn of_copy(mode: CopyMode, error: BlobError) -> ServiceError {
+/// destination apart from those of its source. `explain` is [`rest::Caller::explain`].
+pub(crate) fn of_copy(
+    explain: impl Fn(ServiceError) -> ServiceError,
+    mode: CopyMode,
+    error: BlobError,
+) -> ServiceError {
     use ConditionHeader::{IfMatch, IfNoneMatch};
 
     match error {
@@ -165,7 +177,7 @@ pub(crate) fn of_copy(mode: CopyMode, error: BlobError) -> ServiceError {
                 "The target condition specified using HTTP conditional header(s) is not met.",
             )
         }
-        error => sources::of(SourceUse::of(mode), error),
+        error => sources::of(explain, SourceUse::of(mode), error),
     }
 }
 
@@ -179,6 +191,7 @@ fn because(code: ErrorCode, message: &str, error: &BlobError) -> ServiceError {
 }
 
 const NOT_MET: &str = "The condition specified using HTTP conditional header(s) is not met.";
+const INVALID_RANGE: &str = "The range specified is invalid for the current size of the resource.";
 const MULTIPLE: &str = "Multiple condition headers are not supported.";
 
 fn read(refusal: ReadRefusal) -> ServiceError {

@@ -1,7 +1,7 @@
 //! Find Blobs by Tags, in the account or in a container.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use blob::find::{self, FindBlobs, TaggedBlob};
+use blob::find::{FindBlobs, TaggedBlob};
 use bytes::Bytes;
 use concurrency::tag_condition::{Dialect, TagExpression};
 use http::StatusCode;
@@ -38,13 +38,14 @@ async fn blobs(
     let expression = expression.map_err(|error| ServiceError::invalid_query("where", text, &error.to_string()))?;
     listing::includes(request, &["versions"])?;
     let limit = listing::max_results(request)?.unwrap_or(LIST_PAGE_MAX).min(LIST_PAGE_MAX);
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            FindBlobs { account: caller.unit(), container, expression, marker: marker(query.get("marker"))?, limit },
-        )
-        .await?;
-    let page = find::blobs(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
+    let asked = caller.ask(FindBlobs {
+        account: caller.unit(),
+        container,
+        expression,
+        marker: marker(query.get("marker"))?,
+        limit,
+    });
+    let page = service.blobs.find_blobs_by_tags(&asked).await.map_err(errors::of)?;
     let mut xml = XmlWriter::document();
     xml.open_with("EnumerationResults", &[("ServiceEndpoint", &listing::endpoint(caller, request))]);
     xml.element("Where", text);

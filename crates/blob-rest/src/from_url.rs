@@ -1,13 +1,13 @@
 //! Put Block From URL, Append Block From URL, Put Page From URL: the bytes come from a source instead of the body.
 
-use access::Authorized;
 use blob::{
     HttpHeaders,
     append_blob::{self, AppendBlock},
     blocks::{self, PutBlock},
-    copy::{self, ForeignSource, SourceBlob},
-    page_blob::{self, PutPages},
-    reader,
+    body::{Begun, Body},
+    copy::ForeignSource,
+    download::Download,
+    page_blob::PutPages,
 };
 use http::StatusCode;
 use rest::{
@@ -15,7 +15,6 @@ use rest::{
     checksum::{self, Checksums, Computed, Declared},
     headers,
 };
-use store::{PendingChunk, Scope};
 use types::limits;
 
 use crate::{
@@ -29,18 +28,21 @@ use crate::{
 
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 256 * 1024;
-/// How often a source here is looked for again when it changes while it is opened.
-const ATTEMPTS: u32 = 16;
 
 /// What was brought from a source.
 pub(crate) struct Brought {
-    pub(crate) body: PendingChunk,
+    pub(crate) body: Body,
     pub(crate) found: Computed,
     pub(crate) source: ForeignSource,
 }
 
 /// Brings the bytes that a request names, and checks what it says about them.
-async fn bring(service: &BlobService, caller: &Caller, request: &Request, limit: u64) -> Result<Brought, ServiceError> {
+async fn bring(
+    (service, begun): (&BlobService, Begun<'_>),
+    caller: &Caller,
+    request: &Request,
+    limit: u64,
+) -> Result<Brought, ServiceError> {
     let source = Named::of(service, request, SourceUse::Part)?;
     let range = sources::range(request)?;
     if let Some((start, end)) = range
@@ -52,10 +54,13 @@ async fn bring(service: &BlobService, caller: &Caller, request: &Request, limit:
     let md5 = declared.md5.is_some();
     let brought = match &source.place {
         Source::Here { target, secure } => {
-            let read = source.read(service, caller, request, (target, *secure)).await?;
-            bring_local(service, &read, SourceUse::Part, range, (limit, md5)).await?
+            let read = source.read(service, caller, request, (target, *secure))?;
+            let opened = service.blobs.open_source(&read, range, limit).await;
+            let opened =
+                opened.map_err(|error| errors::sources::of(|error| caller.explain(error), SourceUse::Part, error))?;
+            bring_local(begun, opened, md5).await?
         }
-        Source::Elsewhere => bring_foreign(service, request, &source, range, limit, md5).await?,
+        Source::Elsewhere => bring_foreign((service, begun), request, &source, range, (limit, md5)).await?,
     };
     declared.verify(&brought.found)?;
     Ok(brought)
@@ -74,68 +79,43 @@ fn declared(request: &Request) -> Result<Declared, ServiceError> {
 }
 
 /// Brings the bytes of a blob of this server.
-pub(crate) async fn bring_local(
-    service: &BlobService,
-    read: &Authorized<SourceBlob<'_>>,
-    usage: SourceUse,
-    range: Option<(u64, u64)>,
-    (limit, md5): (u64, bool),
-) -> Result<Brought, ServiceError> {
-    for _ in 0..ATTEMPTS {
-        let snapshot = service.store.snapshot();
-        let found = copy::source(&snapshot, read, service.store.now()).await;
-        let found = found.map_err(|error| errors::sources::of(usage, error))?;
-        let length = found.properties.length;
-        let (start, end) = range.map_or((0, length), |(start, end)| (start, end.min(length)));
-        if start >= end && (range.is_some() || start > end) {
-            return Err(errors::of(blob::errors::BlobError::InvalidRange));
+pub(crate) async fn bring_local(begun: Begun<'_>, opened: Download, md5: bool) -> Result<Brought, ServiceError> {
+    let Download { properties, mut reader, range, .. } = opened;
+    let mut writer = begun.writer(range.end - range.start).map_err(errors::of)?;
+    let mut checksums = Checksums::new(md5, false);
+    let mut place = range.start;
+    while place < range.end {
+        let wanted = usize::try_from(range.end - place).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+        let piece = reader.read(place, wanted).await.map_err(errors::of)?;
+        if piece.is_empty() {
+            return Err(ServiceError::internal());
         }
-        if end - start > limit {
-            return Err(ServiceError::body_too_large(limit));
-        }
-        let opened = reader::open(&service.store, &snapshot, &found, start..end).await.map_err(errors::of)?;
-        let Some(mut bytes) = opened else { continue };
-        drop(snapshot);
-        let failed = |error| ServiceError::from_store(&error);
-        let mut writer = service.store.write_chunk(Some(end - start)).map_err(failed)?;
-        let mut checksums = Checksums::new(md5, false);
-        let mut place = start;
-        while place < end {
-            let wanted = usize::try_from(end - place).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
-            let piece = bytes.read(place, wanted).await.map_err(errors::of)?;
-            if piece.is_empty() {
-                return Err(ServiceError::internal());
-            }
-            place += u64::try_from(piece.len()).unwrap_or(u64::MAX);
-            checksums = checksums.take(piece.clone()).await;
-            writer.write(piece).await.map_err(failed)?;
-        }
-        let body = writer.finish().await.map_err(failed)?;
-        let found_sums = Computed { crc64: Some(body.reference().crc64), ..checksums.finish() };
-        let properties = found.properties;
-        let source = ForeignSource {
-            url: String::new(),
-            etag: None,
-            kind: properties.kind,
-            length: end - start,
-            headers: HttpHeaders { content_md5: None, ..properties.headers },
-            metadata: properties.metadata,
-            tags: properties.tags,
-            sealed: properties.sealed,
-        };
-        return Ok(Brought { body, found: found_sums, source });
+        place += u64::try_from(piece.len()).unwrap_or(u64::MAX);
+        checksums = checksums.take(piece.clone()).await;
+        writer.write(piece).await.map_err(errors::of)?;
     }
-    Err(ServiceError::busy("The source changes too often to be read."))
+    let body = writer.finish().await.map_err(errors::of)?;
+    let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
+    let source = ForeignSource {
+        url: String::new(),
+        etag: None,
+        kind: properties.kind,
+        length: range.end - range.start,
+        headers: HttpHeaders { content_md5: None, ..properties.headers },
+        metadata: properties.metadata,
+        tags: properties.tags,
+        sealed: properties.sealed,
+    };
+    Ok(Brought { body, found, source })
 }
 
 /// Brings the bytes of a source elsewhere.
 pub(crate) async fn bring_foreign(
-    service: &BlobService,
+    (service, begun): (&BlobService, Begun<'_>),
     request: &Request,
     source: &Named<'_>,
     range: Option<(u64, u64)>,
-    limit: u64,
-    md5: bool,
+    (limit, md5): (u64, bool),
 ) -> Result<Brought, ServiceError> {
     let mut fetched = source.fetch(service, request, false, range).await?;
     let mut described = source.described(&fetched)?;
@@ -145,8 +125,7 @@ pub(crate) async fn bring_foreign(
     if wanted > limit {
         return Err(ServiceError::body_too_large(limit));
     }
-    let failed = |error| ServiceError::from_store(&error);
-    let mut writer = service.store.write_chunk(Some(wanted)).map_err(failed)?;
+    let mut writer = begun.writer(wanted).map_err(errors::of)?;
     let mut checksums = Checksums::new(md5, false);
     let mut left = wanted;
     while left > 0 {
@@ -160,10 +139,10 @@ pub(crate) async fn bring_foreign(
         let piece = piece.slice(..piece.len().min(room));
         left -= u64::try_from(piece.len()).unwrap_or(0);
         checksums = checksums.take(piece.clone()).await;
-        writer.write(piece).await.map_err(failed)?;
+        writer.write(piece).await.map_err(errors::of)?;
     }
-    let body = writer.finish().await.map_err(failed)?;
-    let found = Computed { crc64: Some(body.reference().crc64), ..checksums.finish() };
+    let body = writer.finish().await.map_err(errors::of)?;
+    let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
     Ok(Brought { body, found, source: ForeignSource { length: wanted, ..described } })
 }
 
@@ -171,7 +150,7 @@ fn checked(mut response: Response, brought: &Brought) -> Response {
     if let Some(md5) = &brought.found.md5 {
         response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(md5));
     }
-    let crc64 = checksum::format_crc64(brought.body.reference().crc64);
+    let crc64 = checksum::format_crc64(brought.body.crc64());
     answers::not_encrypted(response.text_header(headers::X_MS_CONTENT_CRC64, &crc64))
 }
 
@@ -182,20 +161,15 @@ pub(crate) async fn put_block(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     no_body(request)?;
-    let wanted = PutBlock {
+    let asked = caller.ask(PutBlock {
         address: names::base(caller.unit(), request)?,
         version: caller.version,
         lease_id: conditions::lease_id(&request.headers)?,
         block_id: block_requests::block_id(request)?,
-    };
-    let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
-    blocks::begin(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
-    let brought = bring(service, caller, request, blocks::block_limit(caller.version)).await?;
-    let (operation, body) = (&operation, &brought.body);
-    let latch = operation.address.latch();
-    let done =
-        service.store.transact(Scope::of(&latch), |txn| async move { blocks::finish(&txn, operation, body).await });
-    done.await.map_err(errors::of)?;
+    });
+    let begun = service.blobs.begin_put_block(&asked, None).await.map_err(errors::of)?;
+    let brought = bring((service, begun), caller, request, blocks::block_limit(caller.version)).await?;
+    service.blobs.put_block(&asked, &brought.body).await.map_err(errors::of)?;
     Ok(checked(Response::new(StatusCode::CREATED), &brought))
 }
 
@@ -206,20 +180,14 @@ pub(crate) async fn append_block(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     no_body(request)?;
-    let wanted = AppendBlock {
+    let asked = caller.ask(AppendBlock {
         address: names::base(caller.unit(), request)?,
-        preconditions: conditions::of_blob(caller, &request.headers, service.store.now())?,
+        preconditions: conditions::of_blob(caller, &request.headers, service.blobs.now())?,
         append: conditions::append(&request.headers)?,
-    };
-    let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
-    append_blob::begin(&service.store.snapshot(), &operation, 0, service.store.now()).await.map_err(errors::of)?;
-    let brought = bring(service, caller, request, append_blob::block_limit(caller.version)).await?;
-    let (operation, body) = (&operation, &brought.body);
-    let latch = operation.address.latch();
-    let done = service
-        .store
-        .transact(Scope::of(&latch), |txn| async move { append_blob::finish(&txn, operation, body).await });
-    let appended = done.await.map_err(errors::of)?;
+    });
+    let begun = service.blobs.begin_append_block(&asked, None).await.map_err(errors::of)?;
+    let brought = bring((service, begun), caller, request, append_blob::block_limit(caller.version)).await?;
+    let appended = service.blobs.append_block(&asked, &brought.body).await.map_err(errors::of)?;
     let response = append::answered(caller, Response::new(StatusCode::CREATED), appended);
     Ok(checked(response, &brought))
 }
@@ -237,20 +205,15 @@ pub(crate) async fn put_page(
     if sources::range(request)?.is_some_and(|range| range.1 - range.0 != end - start) {
         return Err(ServiceError::invalid_header(SOURCE_RANGE.as_str(), source_range));
     }
-    let wanted = PutPages {
+    let asked = caller.ask(PutPages {
         address: names::base(caller.unit(), request)?,
-        preconditions: conditions::of_blob(caller, sent, service.store.now())?,
+        preconditions: conditions::of_blob(caller, sent, service.blobs.now())?,
         sequence_number: conditions::sequence_numbers(sent)?,
         start,
         end,
-    };
-    let operation = caller.authorize(&service.store.snapshot(), wanted).await?;
-    page_blob::begin(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
-    let brought = bring(service, caller, request, limits::PUT_PAGE_MAX_BYTES).await?;
-    let (operation, body) = (&operation, &brought.body);
-    let latch = operation.address.latch();
-    let done =
-        service.store.transact(Scope::of(&latch), |txn| async move { page_blob::update(&txn, operation, body).await });
-    let done = done.await.map_err(errors::of)?;
+    });
+    let begun = service.blobs.begin_put_page(&asked, None).await.map_err(errors::of)?;
+    let brought = bring((service, begun), caller, request, limits::PUT_PAGE_MAX_BYTES).await?;
+    let done = service.blobs.put_page(&asked, &brought.body).await.map_err(errors::of)?;
     Ok(checked(pages::answered(caller, done), &brought))
 }

@@ -1,13 +1,12 @@
 //! Lease Blob and Lease Container: the action and its parameters out of the headers, the outcome into them.
 
 use blob::{
-    container::{self, LeaseContainer},
-    lease::{self, LeaseAnswer, LeaseBlob},
+    container::LeaseContainer,
+    lease::{LeaseAnswer, LeaseBlob},
 };
 use concurrency::lease::{BreakPeriod, LeaseDuration, LeaseId, LeaseOperation, LeaseOutcome, LeaseProperties};
 use http::{HeaderName, StatusCode};
 use rest::{Caller, Headers, Request, Response, ServiceError, headers};
-use store::Scope;
 use types::{ServiceVersion, Switch};
 
 use crate::{
@@ -25,20 +24,13 @@ pub(crate) async fn of_blob(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let address = names::base(caller.unit(), request)?;
-    let latch = address.latch();
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            LeaseBlob {
-                address,
-                conditions: conditions::conditions(&request.headers, service.store.now())?,
-                if_tags: conditions::if_tags(&request.headers)?,
-                operation: operation(&request.headers, caller.version, service.fresh_lease_id(request))?,
-            },
-        )
-        .await?;
-    let scope = Scope::of(&latch);
-    let answer = service.store.transact(scope, |txn| async move { lease::lease(&txn, operation).await });
+    let asked = caller.ask(LeaseBlob {
+        address,
+        conditions: conditions::conditions(&request.headers, service.blobs.now())?,
+        if_tags: conditions::if_tags(&request.headers)?,
+        operation: operation(&request.headers, caller.version, service.fresh_lease_id(request))?,
+    });
+    let answer = service.blobs.lease_blob(&asked);
     Ok(answered(caller, answer.await.map_err(errors::of)?))
 }
 
@@ -47,19 +39,13 @@ pub(crate) async fn of_container(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            LeaseContainer {
-                account: caller.unit(),
-                name: names::container(request)?,
-                conditions: conditions::conditions(&request.headers, service.store.now())?,
-                operation: operation(&request.headers, caller.version, service.fresh_lease_id(request))?,
-            },
-        )
-        .await?;
-    let scope = Scope::new();
-    let answer = service.store.transact(scope, |txn| async move { container::lease(&txn, operation).await });
+    let asked = caller.ask(LeaseContainer {
+        account: caller.unit(),
+        name: names::container(request)?,
+        conditions: conditions::conditions(&request.headers, service.blobs.now())?,
+        operation: operation(&request.headers, caller.version, service.fresh_lease_id(request))?,
+    });
+    let answer = service.blobs.lease_container(&asked);
     Ok(answered(caller, answer.await.map_err(errors::of)?))
 }
 

@@ -41,15 +41,15 @@ use std::{
 
 use access::Accounts;
 use account::Settings;
+use blob::Blobs;
 use concurrency::lease::LeaseId;
 pub use copying::{Copies, Pace};
 pub use here::Here;
 use rest::{BoxFuture, Outcome, Request, Service, cors};
-use store::Store;
 
 /// The service behind the blob port.
 pub struct BlobService {
-    store: Store,
+    blobs: Blobs,
     settings: Settings,
     accounts: Arc<Accounts>,
     /// Makes ids that nobody can guess out of ids that nobody has twice.
@@ -58,10 +58,10 @@ pub struct BlobService {
 }
 
 impl BlobService {
-    /// Serves these accounts from this store.
+    /// Serves the blobs of these accounts.
     #[must_use]
-    pub fn new(store: Store, accounts: Arc<Accounts>, copies: Arc<Copies>) -> Self {
-        Self { settings: Settings::new(store.clone()), store, accounts, hasher: RandomState::new(), copies }
+    pub fn new(blobs: Blobs, settings: Settings, accounts: Arc<Accounts>, copies: Arc<Copies>) -> Self {
+        Self { blobs, settings, accounts, hasher: RandomState::new(), copies }
     }
 
     /// A lease id for a request that proposes none: of this request alone, and not to be told from its id.

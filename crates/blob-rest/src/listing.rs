@@ -1,11 +1,7 @@
 //! List Containers, and what all listings share.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use blob::{
-    Metadata,
-    container::{self, ContainerProperties},
-    list::{self, ListContainers},
-};
+use blob::{Metadata, container::ContainerProperties, list::ListContainers};
 use concurrency::lease::LeaseProperties;
 use http::{StatusCode, header};
 use rest::{Caller, Request, Response, ServiceError, dates, headers, xml::XmlWriter};
@@ -26,23 +22,14 @@ pub(crate) async fn containers(
     let asked = Asked::new(request)?;
     let included = includes(request, &["metadata", "deleted", "system"])?;
     let (with_metadata, system) = (included.has("metadata"), included.has("system"));
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            ListContainers {
-                account: caller.unit(),
-                prefix: asked.prefix.to_owned(),
-                marker: asked.marker.map(container_marker).transpose()?,
-                system,
-                limit: asked.limit,
-            },
-        )
-        .await?;
-    if system {
-        container::system::ensure(&service.store, caller.unit()).await.map_err(errors::of)?;
-    }
-    let page =
-        list::containers(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
+    let listing = caller.ask(ListContainers {
+        account: caller.unit(),
+        prefix: asked.prefix.to_owned(),
+        marker: asked.marker.map(container_marker).transpose()?,
+        system,
+        limit: asked.limit,
+    });
+    let page = service.blobs.list_containers(&listing).await.map_err(errors::of)?;
     let endpoint = endpoint(caller, request);
     let new = caller.version.has(Switch::EndpointsInListings);
     let mut xml = XmlWriter::document();

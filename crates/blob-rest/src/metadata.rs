@@ -41,7 +41,7 @@ fn optional(sent: &Headers, name: &HeaderName) -> Result<Option<String>, Service
     Ok(headers::text(sent, name)?.map(str::to_owned))
 }
 
-/// Any Base64: it is the client's word, and only where the blob is the body it is compared.
+/// Any Base64: it is what the client says, and only where the blob is the body it is compared.
 fn content_md5(sent: &Headers) -> Result<Option<ContentMd5>, ServiceError> {
     let Some(text) = headers::text(sent, &BLOB_CONTENT_MD5)? else { return Ok(None) };
     match BASE64_STANDARD.decode(text) {

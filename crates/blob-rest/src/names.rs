@@ -2,7 +2,8 @@
 
 use blob::{
     errors::BlobError,
-    object::{Address, SnapshotTime},
+    object::Address,
+    part::{NamedPart, NamedTime},
 };
 use rest::{Query, Request, ServiceError, dates};
 use types::{
@@ -29,19 +30,16 @@ pub(crate) fn base(account: UnitId, request: &Request) -> Result<Address, Servic
 
 /// The blob or one of its snapshots, to be read. Nothing has versions: asking for one finds nothing, never the blob. An empty
 /// parameter counts as absent.
-pub(crate) fn read_part(account: UnitId, request: &Request) -> Result<(Address, Option<SnapshotTime>), ServiceError> {
+pub(crate) fn read_part(account: UnitId, request: &Request) -> Result<(Address, NamedPart), ServiceError> {
     let address = address(account, request)?;
     if request.target.query.get("versionid").is_some_and(|text| !text.is_empty()) {
         return Err(errors::of(BlobError::BlobNotFound));
     }
-    Ok((address, snapshot(&request.target.query)?))
+    Ok((address, part(&request.target.query)?))
 }
 
 /// The same, to be changed or deleted: whoever sends an empty parameter did not mean the blob itself.
-pub(crate) fn written_part(
-    account: UnitId,
-    request: &Request,
-) -> Result<(Address, Option<SnapshotTime>), ServiceError> {
+pub(crate) fn written_part(account: UnitId, request: &Request) -> Result<(Address, NamedPart), ServiceError> {
     for name in ["snapshot", "versionid"] {
         if request.target.query.get(name).is_some_and(str::is_empty) {
             return Err(ServiceError::invalid_query(name, "", "it is empty"));
@@ -50,11 +48,13 @@ pub(crate) fn written_part(
     read_part(account, request)
 }
 
-/// The snapshot that is named.
-pub(crate) fn snapshot(query: &Query) -> Result<Option<SnapshotTime>, ServiceError> {
+/// The blob itself, or the snapshot that is named.
+pub(crate) fn part(query: &Query) -> Result<NamedPart, ServiceError> {
     match query.get("snapshot").filter(|text| !text.is_empty()) {
-        None => Ok(None),
-        Some(text) => Ok(Some(SnapshotTime { time: snapshot_time("snapshot", text)?, text: text.to_owned() })),
+        None => Ok(NamedPart::Base),
+        Some(text) => {
+            Ok(NamedPart::Snapshot(NamedTime { time: snapshot_time("snapshot", text)?, text: text.to_owned() }))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Get Page Ranges, and what differs from a snapshot.
 
-use blob::page_ranges::{self, GetPageRanges, PageRange, PageRanges, RANGES_DEFAULT};
+use blob::page_ranges::{GetPageRanges, PageRanges, RANGES_DEFAULT};
 use http::StatusCode;
 use rest::{ByteRange, Caller, RawTarget, Request, Response, ServiceError, Target, headers, xml::XmlWriter};
 use types::{ErrorCode, Switch, Timestamp};
@@ -16,52 +16,28 @@ const RANGES_AT_ONCE: usize = 200_000;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let query = &request.target.query;
-    let (address, snapshot) = names::read_part(caller.unit(), request)?;
+    let (address, part) = names::read_part(caller.unit(), request)?;
     let range = ByteRange::from_headers(&request.headers)?;
     // Pages of answers are known from 2021-06-08 on; before, an answer is all there is.
     let paged = caller.version.has(Switch::PagedPageRanges);
     let most = if paged { RANGES_DEFAULT } else { RANGES_AT_ONCE };
-    let asked = query.number("maxresults", 1, u64::from(u32::MAX))?.filter(|_| paged);
-    let limit = asked.and_then(|number| usize::try_from(number).ok()).map_or(most, |number| number.min(most));
-    let mut operation = GetPageRanges {
+    let wanted = query.number("maxresults", 1, u64::from(u32::MAX))?.filter(|_| paged);
+    let limit = wanted.and_then(|number| usize::try_from(number).ok()).map_or(most, |number| number.min(most));
+    let asked = caller.ask(GetPageRanges {
         address,
-        snapshot,
-        preconditions: conditions::of_blob(caller, &request.headers, service.store.now())?,
+        part,
+        preconditions: conditions::of_blob(caller, &request.headers, service.blobs.now())?,
         range: range.map(|range| (range.start, range.end.map_or(u64::MAX, |end| end.saturating_add(1)))),
         previous: previous(request)?,
         marker: marker(query.get("marker"))?,
         limit,
-    };
-    let snapshot = service.store.snapshot();
-    let mut found: Option<PageRanges> = None;
-    loop {
-        let authorized = caller.authorize(&snapshot, operation.clone()).await?;
-        let page = page_ranges::list(&snapshot, &authorized, service.store.now()).await.map_err(errors::of)?;
-        let next = page.next;
-        let found = match &mut found {
-            None => found.insert(page),
-            Some(found) => {
-                join(&mut found.ranges, page.ranges);
-                found.next = page.next;
-                found
-            }
-        };
-        match next {
-            Some(_) if !paged && found.ranges.len() >= RANGES_AT_ONCE => return Err(too_many()),
-            Some(next) if !paged => operation.marker = Some(next),
-            _ => return Ok(answered(caller, found, paged)),
-        }
+        at_once: !paged,
+    });
+    let found = service.blobs.get_page_ranges(&asked).await.map_err(errors::of)?;
+    if !paged && found.next.is_some() {
+        return Err(too_many());
     }
-}
-
-/// A range may go on where the answer before ended.
-fn join(ranges: &mut Vec<PageRange>, more: Vec<PageRange>) {
-    for range in more {
-        match ranges.last_mut() {
-            Some(last) if last.end == range.start && last.written == range.written => last.end = range.end,
-            _ => ranges.push(range),
-        }
-    }
+    Ok(answered(caller, &found, paged))
 }
 
 fn too_many() -> ServiceError {
@@ -119,14 +95,6 @@ fn same_style(url: &str, request: &Target) -> Option<Target> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranges_that_touch_are_one() {
-        let range = |start, end, written| PageRange { start, end, written };
-        let mut ranges = vec![range(0, 512, true)];
-        join(&mut ranges, vec![range(512, 1024, true), range(1024, 2048, false), range(4096, 4608, false)]);
-        assert_eq!(ranges, [range(0, 1024, true), range(1024, 2048, false), range(4096, 4608, false)]);
-    }
 
     #[test]
     fn a_url_names_a_snapshot_of_the_same_blob() {

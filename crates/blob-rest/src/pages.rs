@@ -1,9 +1,8 @@
 //! Put Page: update and clear.
 
-use blob::page_blob::{self, PagesWritten, PutPages};
+use blob::page_blob::{PagesWritten, PutPages};
 use http::{HeaderName, StatusCode, header};
 use rest::{ByteRange, Caller, Headers, Request, Response, ServiceError, headers};
-use store::Scope;
 use types::limits;
 
 use crate::{
@@ -31,30 +30,16 @@ async fn update(service: &BlobService, caller: &Caller, mut request: Request) ->
     if upload.length != end - start {
         return Err(ServiceError::invalid_header(header::CONTENT_LENGTH.as_str(), &upload.length.to_string()));
     }
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            PutPages {
-                address: names::base(caller.unit(), &request)?,
-                preconditions: conditions::of_blob(caller, &sent, service.store.now())?,
-                sequence_number: conditions::sequence_numbers(&sent)?,
-                start,
-                end,
-            },
-        )
-        .await?;
-    if upload.is_long() {
-        let early = page_blob::begin(&service.store.snapshot(), &operation, service.store.now()).await;
-        early.map_err(errors::of)?;
-    }
-    let received = upload.receive(service, &mut request, false).await?;
-    let latch = operation.address.latch();
-    let (operation, chunk) = (&operation, &received.chunk);
-    let written = service
-        .store
-        .transact(Scope::of(&latch), |txn| async move { page_blob::update(&txn, operation, chunk).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(PutPages {
+        address: names::base(caller.unit(), &request)?,
+        preconditions: conditions::of_blob(caller, &sent, service.blobs.now())?,
+        sequence_number: conditions::sequence_numbers(&sent)?,
+        start,
+        end,
+    });
+    let begun = service.blobs.begin_put_page(&asked, Some(upload.length)).await.map_err(errors::of)?;
+    let received = upload.receive(begun, &mut request, false).await?;
+    let written = service.blobs.put_page(&asked, &received.body).await.map_err(errors::of)?;
     Ok(upload.acknowledged(answered(caller, written), &received))
 }
 
@@ -62,19 +47,14 @@ async fn clear(service: &BlobService, caller: &Caller, request: &Request) -> Res
     upload::no_body(request)?;
     let sent = &request.headers;
     let (start, end) = pages(sent)?;
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            PutPages {
-                address: names::base(caller.unit(), request)?,
-                preconditions: conditions::of_blob(caller, sent, service.store.now())?,
-                sequence_number: conditions::sequence_numbers(sent)?,
-                start,
-                end,
-            },
-        )
-        .await?;
-    let written = page_blob::clear(&service.store, &operation).await.map_err(errors::of)?;
+    let asked = caller.ask(PutPages {
+        address: names::base(caller.unit(), request)?,
+        preconditions: conditions::of_blob(caller, sent, service.blobs.now())?,
+        sequence_number: conditions::sequence_numbers(sent)?,
+        start,
+        end,
+    });
+    let written = service.blobs.clear_page(&asked).await.map_err(errors::of)?;
     Ok(answered(caller, written))
 }
 

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use blob::settings::{self, Expiry, SetExpiry, SetMetadata, SetProperties};
+use blob::settings::{Expiry, SetExpiry, SetMetadata, SetProperties};
 use concurrency::sequence_number::SequenceNumberAction;
 use http::StatusCode;
 use rest::{Caller, Headers, Request, Response, ServiceError, dates, headers};
-use store::Scope;
 use types::Timestamp;
 
 use crate::{
@@ -20,19 +19,14 @@ pub(crate) async fn set(service: &BlobService, caller: &Caller, request: &Reques
     let (length, sequence_number) = (headers::number(sent, &BLOB_CONTENT_LENGTH)?, sequence_number_action(sent)?);
     // What is about pages only leaves the others as they are; else what is not named is taken away.
     let of_pages = (length.is_some() || sequence_number.is_some()) && !metadata::names_http_headers(sent);
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            SetProperties {
-                address: names::base(caller.unit(), request)?,
-                preconditions: conditions::of_blob(caller, sent, service.store.now())?,
-                headers: (!of_pages).then(|| metadata::all_http_headers(sent)).transpose()?,
-                length,
-                sequence_number,
-            },
-        )
-        .await?;
-    let set = settings::set_properties(&service.store, &operation).await.map_err(errors::of)?;
+    let asked = caller.ask(SetProperties {
+        address: names::base(caller.unit(), request)?,
+        preconditions: conditions::of_blob(caller, sent, service.blobs.now())?,
+        headers: (!of_pages).then(|| metadata::all_http_headers(sent)).transpose()?,
+        length,
+        sequence_number,
+    });
+    let set = service.blobs.set_blob_properties(&asked).await.map_err(errors::of)?;
     let response = answers::written(Response::new(StatusCode::OK), caller.version, set.written);
     Ok(match set.sequence_number {
         Some(number) => response.number_header(BLOB_SEQUENCE_NUMBER, number.value()),
@@ -77,19 +71,12 @@ pub(crate) async fn set_metadata(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let address = names::base(caller.unit(), request)?;
-    let latch = address.latch();
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            SetMetadata {
-                address,
-                preconditions: conditions::of_blob(caller, &request.headers, service.store.now())?,
-                metadata: metadata::from_headers(&request.headers)?,
-            },
-        )
-        .await?;
-    let scope = Scope::of(&latch);
-    let written = service.store.transact(scope, |txn| async move { settings::set_metadata(&txn, operation).await });
+    let asked = caller.ask(SetMetadata {
+        address,
+        preconditions: conditions::of_blob(caller, &request.headers, service.blobs.now())?,
+        metadata: metadata::from_headers(&request.headers)?,
+    });
+    let written = service.blobs.set_blob_metadata(&asked);
     let written = written.await.map_err(errors::of)?;
     Ok(answers::not_encrypted(answers::written(Response::new(StatusCode::OK), caller.version, written)))
 }
@@ -100,19 +87,12 @@ pub(crate) async fn set_expiry(
     request: &Request,
 ) -> Result<Response, ServiceError> {
     let address = names::base(caller.unit(), request)?;
-    let latch = address.latch();
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            SetExpiry {
-                address,
-                preconditions: conditions::of_annotation(caller, &request.headers)?,
-                expiry: expiry(&request.headers, service.store.now())?,
-            },
-        )
-        .await?;
-    let scope = Scope::of(&latch);
-    let written = service.store.transact(scope, |txn| async move { settings::set_expiry(&txn, operation).await });
+    let asked = caller.ask(SetExpiry {
+        address,
+        preconditions: conditions::of_annotation(caller, &request.headers)?,
+        expiry: expiry(&request.headers, service.blobs.now())?,
+    });
+    let written = service.blobs.set_blob_expiry(&asked);
     let written = written.await.map_err(errors::of)?;
     Ok(answers::written(Response::new(StatusCode::OK), caller.version, written))
 }

@@ -2,14 +2,13 @@
 
 use blob::{
     ContentMd5,
-    append_blob::{self, CreateAppendBlob},
-    block_blob::{self, NewBlob, PutBlob},
-    page_blob::{self, CreatePageBlob},
+    append_blob::CreateAppendBlob,
+    block_blob::{NewBlob, PutBlob},
+    page_blob::CreatePageBlob,
     tier::AccessTier,
 };
 use http::StatusCode;
 use rest::{Caller, Headers, Request, Response, ServiceError, headers};
-use store::Scope;
 use types::{ServiceVersion, Switch, Timestamp, limits};
 
 use crate::{
@@ -55,32 +54,18 @@ pub(crate) fn asked_tier(sent: &Headers) -> Result<Option<AccessTier>, ServiceEr
 async fn block(service: &BlobService, caller: &Caller, mut request: Request) -> Result<Response, ServiceError> {
     let mut upload = Upload::new(&mut request, limit(caller.version))?;
     let sent = std::mem::take(&mut request.headers);
-    let new = new_blob(&sent, service.store.now())?;
+    let new = new_blob(&sent, service.blobs.now())?;
     if let Some(md5) = new.headers.content_md5.as_ref().and_then(ContentMd5::md5) {
         upload.expect_md5(md5);
     }
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            PutBlob {
-                address: names::base(caller.unit(), &request)?,
-                preconditions: conditions::of_blob(caller, &sent, service.store.now())?,
-                new,
-            },
-        )
-        .await?;
-    if upload.is_long() {
-        let early = block_blob::begin(&service.store.snapshot(), &operation, service.store.now()).await;
-        early.map_err(errors::of)?;
-    }
-    let received = upload.receive(service, &mut request, true).await?;
-    let latch = operation.address.latch();
-    let (operation, chunk, md5) = (&operation, &received.chunk, received.md5);
-    let written = service
-        .store
-        .transact(Scope::of(&latch), |txn| async move { block_blob::finish(&txn, operation, chunk, md5).await })
-        .await
-        .map_err(errors::of)?;
+    let asked = caller.ask(PutBlob {
+        address: names::base(caller.unit(), &request)?,
+        preconditions: conditions::of_blob(caller, &sent, service.blobs.now())?,
+        new,
+    });
+    let begun = service.blobs.begin_put_blob(&asked, Some(upload.length)).await.map_err(errors::of)?;
+    let received = upload.receive(begun, &mut request, true).await?;
+    let written = service.blobs.put_blob(&asked, &received.body, received.md5).await.map_err(errors::of)?;
     let response = answers::written(Response::new(StatusCode::CREATED), caller.version, written);
     Ok(answers::not_encrypted(upload.acknowledged(response, &received)))
 }
@@ -90,21 +75,14 @@ async fn page(service: &BlobService, caller: &Caller, request: &Request) -> Resu
     let sent = &request.headers;
     let length = headers::number(sent, &BLOB_CONTENT_LENGTH)?;
     let address = names::base(caller.unit(), request)?;
-    let latch = address.latch();
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            CreatePageBlob {
-                address,
-                preconditions: conditions::of_blob(caller, sent, service.store.now())?,
-                new: new_blob(sent, service.store.now())?,
-                length: length.ok_or_else(|| ServiceError::missing_header(BLOB_CONTENT_LENGTH.as_str()))?,
-                sequence_number: conditions::sequence_number(sent, &BLOB_SEQUENCE_NUMBER)?.unwrap_or_default(),
-            },
-        )
-        .await?;
-    let scope = Scope::of(&latch);
-    let written = service.store.transact(scope, |txn| async move { page_blob::create(&txn, operation).await });
+    let asked = caller.ask(CreatePageBlob {
+        address,
+        preconditions: conditions::of_blob(caller, sent, service.blobs.now())?,
+        new: new_blob(sent, service.blobs.now())?,
+        length: length.ok_or_else(|| ServiceError::missing_header(BLOB_CONTENT_LENGTH.as_str()))?,
+        sequence_number: conditions::sequence_number(sent, &BLOB_SEQUENCE_NUMBER)?.unwrap_or_default(),
+    });
+    let written = service.blobs.create_page_blob(&asked);
     let written = written.await.map_err(errors::of)?;
     Ok(answers::not_encrypted(answers::written(Response::new(StatusCode::CREATED), caller.version, written)))
 }
@@ -112,19 +90,12 @@ async fn page(service: &BlobService, caller: &Caller, request: &Request) -> Resu
 async fn append(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     upload::no_body(request)?;
     let address = names::base(caller.unit(), request)?;
-    let latch = address.latch();
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            CreateAppendBlob {
-                address,
-                preconditions: conditions::of_blob(caller, &request.headers, service.store.now())?,
-                new: new_blob(&request.headers, service.store.now())?,
-            },
-        )
-        .await?;
-    let scope = Scope::of(&latch);
-    let written = service.store.transact(scope, |txn| async move { append_blob::create(&txn, operation).await });
+    let asked = caller.ask(CreateAppendBlob {
+        address,
+        preconditions: conditions::of_blob(caller, &request.headers, service.blobs.now())?,
+        new: new_blob(&request.headers, service.blobs.now())?,
+    });
+    let written = service.blobs.create_append_blob(&asked);
     let written = written.await.map_err(errors::of)?;
     Ok(answers::not_encrypted(answers::written(Response::new(StatusCode::CREATED), caller.version, written)))
 }

@@ -273,7 +273,7 @@ async fn system_container(
     if operation.takes() != Taken::Read && !matches!(operation, Operation::DeleteBlob | Operation::CreateContainer) {
         system::admit_user_write(&name).map_err(errors::of)?;
     }
-    system::ensure(&service.store, caller.unit()).await.map_err(errors::of)
+    service.blobs.ensure_system_containers(caller.unit()).await.map_err(errors::of)
 }
 
 pub(crate) async fn answer(service: &BlobService, mut request: Request) -> Outcome {
@@ -378,7 +378,8 @@ pub(crate) async fn run(
         | Operation::IncrementalCopyBlob
         | Operation::QueryBlobContents => Box::pin(ready(Err(ServiceError::internal()))),
     };
-    answer.await
+    // Only the caller knows what a refusal may say.
+    answer.await.map_err(|error| caller.explain(error))
 }
 
 /// The operation of a request. A single segment names a blob of the root container, unless it is said otherwise.

@@ -3,7 +3,7 @@
 //! **Invariants.** A source here is a read of its own, by its own credential. A source elsewhere is asked for through the
 //! one client that knows where requests may go. The signature in a source's URL is never shown again.
 
-use access::{Authorized, need::Service};
+use access::{Asked, need::Service};
 use blob::{
     HttpHeaders, Metadata, Tags,
     copy::{ForeignSource, SourceBlob},
@@ -19,7 +19,7 @@ use types::names::{BlobName, ContainerName};
 
 use crate::{
     BlobService, conditions,
-    errors::sources::{SourceUse, condition, unfetched, unusable, unverified},
+    errors::sources::{SourceUse, answered, condition, unfetched, unusable, unverified},
     header_names::{
         COPY_SOURCE, COPY_SOURCE_AUTHORIZATION, COPY_SOURCE_TAG_OPTION, IF_TAGS, SOURCE_IF_MATCH,
         SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_NONE_MATCH, SOURCE_IF_TAGS, SOURCE_IF_UNMODIFIED_SINCE, SOURCE_RANGE,
@@ -38,7 +38,7 @@ const URL_MAX_BYTES: usize = 2 * 1024;
 pub(crate) enum Source {
     /// On this server.
     Here {
-        /// Which.
+        /// What its URL names.
         target: Box<Target>,
         /// Whether its URL begins with `https`.
         secure: bool,
@@ -95,20 +95,20 @@ impl<'a> Named<'a> {
         shown(self.url)
     }
 
-    /// The read of a source here, authorised on its own.
-    pub(crate) async fn read<'r>(
+    /// The read of a source here, asked for with its own credential.
+    pub(crate) fn read<'r>(
         &self,
         service: &BlobService,
         caller: &Caller,
         request: &'r Request,
         (target, secure): (&Target, bool),
-    ) -> Result<Authorized<SourceBlob<'r>>, ServiceError> {
-        let now = service.store.now();
+    ) -> Result<Asked<SourceBlob<'r>>, ServiceError> {
+        let now = service.blobs.now();
         // Only a copy that goes on by itself reads with the credential of its request.
         let by_caller = self.usage == SourceUse::Later;
         let source = CopySource { target, secure, by_caller };
-        let answered = |error: ServiceError| unverified(error.status, error.code.as_str(), &error.message);
-        let reader = caller.source(&service.accounts, Service::Blob, request, source).map_err(answered)?;
+        let reader =
+            caller.source(&service.accounts, Service::Blob, request, source).map_err(|error| answered(&error))?;
         let refused = || ServiceError::invalid_header(COPY_SOURCE.as_str(), &self.shown());
         let mut target = target.clone();
         target.default_to_root();
@@ -117,15 +117,13 @@ impl<'a> Named<'a> {
         if target.query.has("versionid") {
             return Err(unverified(StatusCode::NOT_FOUND, "BlobNotFound", "The source has no versions."));
         }
-        let source = SourceBlob {
+        Ok(reader.ask(SourceBlob {
             address: object::Address { account: reader.unit(), container, blob },
-            snapshot: names::snapshot(&target.query)?,
+            part: names::part(&target.query)?,
             conditions: conditions::of_source(&request.headers, now)?,
             if_tags: conditions::source_if_tags(&request.headers)?,
             tags: copies_tags(&request.headers)?,
-        };
-        let authorized = reader.authorize(&service.store.snapshot(), source).await;
-        authorized.map_err(answered)
+        }))
     }
 
     /// Asks for a source elsewhere, whole or a range of it, under its conditions.

@@ -2,14 +2,13 @@
 
 use blob::{
     Tags,
-    tags::{self, GetTags, SetTags},
+    tags::{GetTags, SetTags},
 };
 use http::StatusCode;
 use rest::{
     Caller, Headers, Query, Request, Response, ServiceError, headers,
     xml::{self, Element, XmlWriter},
 };
-use store::Scope;
 use types::ErrorCode;
 
 use crate::{BlobService, conditions, errors, header_names::TAGS, names, upload};
@@ -18,18 +17,13 @@ use crate::{BlobService, conditions, errors, header_names::TAGS, names, upload};
 const DOCUMENT_MAX_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
-    let (address, snapshot) = names::read_part(caller.unit(), request)?;
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            GetTags {
-                address,
-                snapshot,
-                preconditions: conditions::of_tags(caller, &request.headers, service.store.now())?,
-            },
-        )
-        .await?;
-    let found = tags::get(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
+    let (address, part) = names::read_part(caller.unit(), request)?;
+    let asked = caller.ask(GetTags {
+        address,
+        part,
+        preconditions: conditions::of_tags(caller, &request.headers, service.blobs.now())?,
+    });
+    let found = service.blobs.get_blob_tags(&asked).await.map_err(errors::of)?;
     let mut xml = XmlWriter::document();
     write(&mut xml, &found);
     Ok(Response::new(StatusCode::OK).xml(xml.finish()))
@@ -42,19 +36,12 @@ pub(crate) async fn set(
 ) -> Result<Response, ServiceError> {
     let (body, _) = upload::document(&mut request, caller.known()?, DOCUMENT_MAX_BYTES).await?;
     let address = names::base(caller.unit(), &request)?;
-    let latch = address.latch();
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            SetTags {
-                address,
-                preconditions: conditions::of_tags(caller, &request.headers, service.store.now())?,
-                tags: parse(&xml::parse(&body)?)?,
-            },
-        )
-        .await?;
-    let scope = Scope::of(&latch);
-    let set = service.store.transact(scope, |txn| async move { tags::set(&txn, operation).await });
+    let asked = caller.ask(SetTags {
+        address,
+        preconditions: conditions::of_tags(caller, &request.headers, service.blobs.now())?,
+        tags: parse(&xml::parse(&body)?)?,
+    });
+    let set = service.blobs.set_blob_tags(&asked);
     set.await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))
 }

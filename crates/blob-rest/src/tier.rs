@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use blob::{
     RehydratePriority,
-    tier::{self, AccessTier, REHYDRATION_HIGH, REHYDRATION_STANDARD, SetTier, TierSet},
+    tier::{AccessTier, REHYDRATION_HIGH, REHYDRATION_STANDARD, SetTier, TierSet},
 };
 use http::StatusCode;
 use rest::{Caller, Headers, Request, Response, ServiceError, headers};
-use store::Scope;
 
 use crate::{
     BlobService, conditions, errors,
@@ -18,24 +17,17 @@ use crate::{
 
 pub(crate) async fn set(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let sent = &request.headers;
-    let (address, snapshot) = names::written_part(caller.unit(), request)?;
-    let latch = address.latch();
+    let (address, part) = names::written_part(caller.unit(), request)?;
     let priority = priority(sent)?;
-    let operation = &caller
-        .authorize(
-            &service.store.snapshot(),
-            SetTier {
-                address,
-                snapshot,
-                preconditions: conditions::of_annotation(caller, sent)?,
-                tier: parse(headers::required(sent, &ACCESS_TIER)?)?,
-                priority,
-                rehydration: rehydration(priority),
-            },
-        )
-        .await?;
-    let scope = Scope::of(&latch);
-    let set = service.store.transact(scope, |txn| async move { tier::set(&txn, operation).await });
+    let asked = caller.ask(SetTier {
+        address,
+        part,
+        preconditions: conditions::of_annotation(caller, sent)?,
+        tier: parse(headers::required(sent, &ACCESS_TIER)?)?,
+        priority,
+        rehydration: rehydration(priority),
+    });
+    let set = service.blobs.set_blob_tier(&asked);
     Ok(Response::new(match set.await.map_err(errors::of)? {
         TierSet::Now => StatusCode::OK,
         TierSet::Rehydrating => StatusCode::ACCEPTED,

@@ -1,20 +1,17 @@
-//! The body of an upload on its way into a chunk: its length, its limits, its checksums.
+//! The body of an upload on its way into the store: its length, its limits, its checksums.
 //!
 //! **Invariant.** A body is never in memory as a whole: the store is handed each piece as it comes, and makes the client
 //! wait when the disk is slower.
 
+use blob::body::{Begun, Body};
 use http::header;
 use rest::{
     Known, Request, Response, ServiceError,
     checksum::{self, Checksums, Computed, Declared, Md5Bytes},
     headers, structured,
 };
-use store::PendingChunk;
 
-use crate::BlobService;
-
-/// Bodies up to this are read before anything is decided; longer ones are decided on first.
-pub(crate) const SMALL_BYTES: u64 = 64 * 1024;
+use crate::errors;
 
 /// What a request declares about its body.
 pub(crate) struct Upload {
@@ -26,7 +23,7 @@ pub(crate) struct Upload {
 
 /// A body that has arrived, whole and as declared.
 pub(crate) struct Received {
-    pub(crate) chunk: PendingChunk,
+    pub(crate) body: Body,
     /// When it was computed.
     pub(crate) md5: Option<Md5Bytes>,
 }
@@ -53,39 +50,34 @@ impl Upload {
         if self.length == 0 { Err(ServiceError::invalid_header(header::CONTENT_LENGTH.as_str(), "0")) } else { Ok(()) }
     }
 
-    /// True when the body is long enough to decide before it is read.
-    pub(crate) const fn is_long(&self) -> bool {
-        self.length > SMALL_BYTES
-    }
-
     /// `x-ms-blob-content-md5` wins over Content-MD5 where the blob is the body.
     pub(crate) const fn expect_md5(&mut self, md5: Md5Bytes) {
         self.declared.md5 = Some(md5);
     }
 
-    /// Streams the body into a chunk and compares it with what was declared. The store computes the CRC-64 as it writes;
+    /// Streams the body into the store and compares it with what was declared. The store computes the CRC-64 as it writes;
     /// an MD5 is computed when one was declared or is wanted.
     pub(crate) async fn receive(
         &self,
-        service: &BlobService,
+        begun: Begun<'_>,
         request: &mut Request,
         wants_md5: bool,
     ) -> Result<Received, ServiceError> {
-        let mut writer = service.store.write_chunk(Some(self.length))?;
+        let mut writer = begun.writer(self.length).map_err(errors::of)?;
         let mut checksums = Checksums::new(wants_md5 || self.declared.md5.is_some(), false);
         while let Some(piece) = request.body.chunk().await? {
             checksums = checksums.take(piece.clone()).await;
-            writer.write(piece).await?;
+            writer.write(piece).await.map_err(errors::of)?;
         }
-        let chunk = writer.finish().await?;
-        let found = Computed { crc64: Some(chunk.reference().crc64), ..checksums.finish() };
+        let body = writer.finish().await.map_err(errors::of)?;
+        let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
         self.declared.verify(&found)?;
-        Ok(Received { chunk, md5: found.md5 })
+        Ok(Received { body, md5: found.md5 })
     }
 
     /// The headers by which a client can see what arrived.
     pub(crate) fn acknowledged(&self, response: Response, received: &Received) -> Response {
-        let crc64 = checksum::format_crc64(received.chunk.reference().crc64);
+        let crc64 = checksum::format_crc64(received.body.crc64());
         let mut response = response.text_header(headers::X_MS_CONTENT_CRC64, &crc64);
         if let Some(md5) = received.md5 {
             response = response.text_header(headers::CONTENT_MD5, &checksum::format_md5(&md5));

@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use account::Settings;
+use blob::Blobs;
 use blob_rest::{BlobService, Copies, Here, Pace};
 use bytes::Bytes;
 use http::StatusCode;
@@ -68,7 +70,8 @@ async fn world(pace: Pace) -> (RestService, Arc<Copies>, Arc<Elsewhere>) {
     let copies = Arc::new(Copies::new(Arc::<Elsewhere>::clone(&outgoing), Here::default()).with_pace(pace));
     let shared = Arc::clone(&copies);
     let build = |parts: testkit::Parts| -> Arc<dyn rest::Service> {
-        Arc::new(BlobService::new(parts.store, parts.accounts, shared))
+        let (blobs, settings) = (Blobs::new(parts.store.clone()), Settings::new(parts.store));
+        Arc::new(BlobService::new(blobs, settings, parts.accounts, shared))
     };
     let blobs = RestService::new(build).await.unwrap();
     assert_eq!(blobs.call("PUT", "/box?restype=container", &[], b"").await.status, 201);
@@ -112,7 +115,7 @@ async fn slow_sources_do_not_stop_the_copies_behind_them() {
     begin(&blobs, "quick").await;
     let waited = async { until(&blobs, "quick", "success").await };
     tokio::select! {
-        () = copies.run(blobs.store.clone(), shutdown) => unreachable!("it runs until shutdown"),
+        () = copies.run(Blobs::new(blobs.store.clone()), shutdown) => unreachable!("it runs until shutdown"),
         done = waited => assert_eq!(done.header("x-ms-copy-progress"), "1000/1000"),
     }
 }
@@ -123,7 +126,7 @@ async fn a_source_below_the_least_rate_is_given_up() {
     let (_stop, shutdown) = Shutdown::channel();
     begin(&blobs, "slow").await;
     tokio::select! {
-        () = copies.run(blobs.store.clone(), shutdown) => unreachable!("it runs until shutdown"),
+        () = copies.run(Blobs::new(blobs.store.clone()), shutdown) => unreachable!("it runs until shutdown"),
         failed = until(&blobs, "slow", "failed") => {
             let why = failed.header("x-ms-copy-status-description").to_owned();
             assert!(why.contains("slower than the least rate"), "{why}");
@@ -148,7 +151,7 @@ async fn copies_that_nobody_told_of_are_found() {
         }
     };
     tokio::select! {
-        () = copies.run(blobs.store.clone(), shutdown) => unreachable!("it runs until shutdown"),
+        () = copies.run(Blobs::new(blobs.store.clone()), shutdown) => unreachable!("it runs until shutdown"),
         () = all => {}
     }
 }

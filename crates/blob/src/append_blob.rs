@@ -2,7 +2,7 @@
 //!
 //! An append writes the chunk, one row of the map and the blob's row, and reads nothing of what is there already.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::{append_condition::AppendConditions, conditions::WriteRule, lease::LeaseUse};
 use store::{
     PendingChunk, Read, Txn,
@@ -12,19 +12,21 @@ use store::{
 use types::{ContentId, ServiceVersion, Timestamp, limits};
 
 use crate::{
+    Blobs,
     block_blob::{Made, NewBlob, admit_new, store_new},
+    body::{Begun, Body, is_decided_early},
     errors::BlobError,
     object::{Address, find, find_at, find_to_replace},
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, BlobKind},
+    state::{Blob, BlobKind},
 };
 
 /// Put Blob of an append blob: one without blocks.
 #[derive(Clone, Debug)]
 pub struct CreateAppendBlob<'a> {
-    /// Which.
+    /// The blob to create or replace.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -39,12 +41,17 @@ impl Operation for CreateAppendBlob<'_> {
     }
 }
 
-/// Creates or replaces an append blob.
-///
-/// # Errors
-/// A lease or condition stands against it, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreateAppendBlob<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Creates or replaces an append blob.
+    ///
+    /// # Errors
+    /// A lease or condition stands against it, or the store failed.
+    pub async fn create_append_blob(&self, asked: &Asked<CreateAppendBlob<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { create(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Authorized<'_, CreateAppendBlob<'_>>) -> Result<Written, BlobError> {
     let (container, old) = find_to_replace(txn, &request.address).await?;
     let (preconditions, may_overwrite) = (&request.preconditions, request.may_overwrite());
     let lease = admit_new(preconditions, BlobKind::Append, LeaseUse::Write, old.as_ref(), may_overwrite, txn.now())?;
@@ -58,7 +65,7 @@ pub async fn create(txn: &Txn, request: &Authorized<CreateAppendBlob<'_>>) -> Re
 /// Append Block, and Append Block From URL once its bytes are here. Seal takes the position only.
 #[derive(Clone, Debug)]
 pub struct AppendBlock<'a> {
-    /// Which.
+    /// The append blob that gets a block at its end.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -106,13 +113,40 @@ fn admit(
     Ok(blob)
 }
 
-/// Decides early, before a body is read. A sealed blob refuses.
-///
-/// # Errors
-/// As [`finish`].
-pub async fn begin(
+impl Blobs {
+    /// Begins Append Block: decides early, before a body is read or fetched; `length` is that of a body that was sent. What
+    /// it allows is decided again by [`Self::append_block`].
+    ///
+    /// # Errors
+    /// As [`Self::append_block`].
+    pub async fn begin_append_block(
+        &self,
+        asked: &Asked<AppendBlock<'_>>,
+        length: Option<u64>,
+    ) -> Result<Begun<'_>, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        if is_decided_early(length) {
+            begin(&rows, &allowed, length.unwrap_or_default(), now).await?;
+        }
+        Ok(self.begun())
+    }
+
+    /// Appends the bytes that have come.
+    ///
+    /// # Errors
+    /// The blob does not exist, is no append blob or is sealed, a lease or condition stands against it, there are too
+    /// many blocks, or the store failed.
+    pub async fn append_block(&self, asked: &Asked<AppendBlock<'_>>, body: &Body) -> Result<Appended, BlobError> {
+        let chunk = body.chunk();
+        let append = |txn: Txn| async move { finish(&txn, &asked.authorize(&txn).await?, chunk).await };
+        self.on_blob(&asked.address, append).await
+    }
+}
+
+async fn begin(
     rows: &impl Read,
-    request: &Authorized<AppendBlock<'_>>,
+    request: &Authorized<'_, AppendBlock<'_>>,
     length: u64,
     now: Timestamp,
 ) -> Result<(), BlobError> {
@@ -135,17 +169,11 @@ fn check_room(blob: &Blob, length: u64, version: ServiceVersion) -> Result<(), B
     Ok(())
 }
 
-/// Appends the bytes that were written to a chunk.
-///
-/// # Errors
-/// The blob does not exist, is no append blob or is sealed, a lease or condition stands against it, there are too many
-/// blocks, or the store failed.
-pub async fn finish(
+async fn finish(
     txn: &Txn,
-    request: &Authorized<AppendBlock<'_>>,
+    request: &Authorized<'_, AppendBlock<'_>>,
     body: &PendingChunk,
 ) -> Result<Appended, BlobError> {
-    request.confirm(txn).await?;
     let chunk = body.reference();
     let (container, blob) = find(txn, &request.address).await?;
     let mut blob = admit(&request.preconditions, &request.append, blob, chunk.length, txn.now())?;
@@ -162,14 +190,14 @@ pub async fn finish(
     let extra = blob.extra_mut();
     extra.append_blocks += 1;
     let committed_block_count = extra.append_blocks;
-    request.address.place(container).put(txn, &blob)?;
+    request.address.place(container).put(txn, &blob);
     Ok(Appended { written: Written::of(&blob), offset, committed_block_count })
 }
 
 /// Append Blob Seal.
 #[derive(Clone, Debug)]
 pub struct SealBlob<'a> {
-    /// Which.
+    /// The append blob that takes no more blocks.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -183,12 +211,17 @@ impl Operation for SealBlob<'_> {
     }
 }
 
-/// Seals an append blob: it takes no more blocks. It has another ETag then; to seal again changes nothing.
-///
-/// # Errors
-/// The blob does not exist or is no append blob, a lease or condition stands against it, or the store failed.
-pub async fn seal(txn: &Txn, request: &Authorized<SealBlob<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Seals an append blob: it takes no more blocks. It has another ETag then; to seal again changes nothing.
+    ///
+    /// # Errors
+    /// The blob does not exist or is no append blob, a lease or condition stands against it, or the store failed.
+    pub async fn seal_append_blob(&self, asked: &Asked<SealBlob<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { seal(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn seal(txn: &Txn, request: &Authorized<'_, SealBlob<'_>>) -> Result<Written, BlobError> {
     let (container, blob) = find(txn, &request.address).await?;
     let append = AppendConditions { position: request.append_position, max_size: None };
     let mut blob = admit(&request.preconditions, &append, blob, 0, txn.now())?;
@@ -196,6 +229,6 @@ pub async fn seal(txn: &Txn, request: &Authorized<SealBlob<'_>>) -> Result<Writt
         blob.extra_mut().sealed = true;
         blob.touch(txn.now(), txn.fresh_id());
     }
-    request.address.place(container).put(txn, &blob)?;
+    request.address.place(container).put(txn, &blob);
     Ok(Written::of(&blob))
 }

@@ -14,10 +14,11 @@ use types::{ContentId, Timestamp, UnitId};
 use crate::{
     keys,
     records::{
-        AdoptionRecord, Blob, BlockRecord, Container, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord,
-        SweepRecord, UnitRecord, Upload,
+        AdoptionRecord, BlockRecord, CopyJob, CopySource, DroppedUpload, PlaceRecord, PruneRecord, SweepRecord,
+        UnitRecord, Upload,
     },
     snapshot,
+    state::{Blob, Container},
 };
 
 /// Problems listed; a store with more of them is broken enough.
@@ -98,6 +99,11 @@ async fn look(rows: &impl Read, row: Row, hasher: &RandomState, sums: &mut Sums)
             in_a_container(rows, container).await?;
             has_bytes(rows, &blob).await
         }
+        keys::VERSION => {
+            let (container, _, _) = keys::parse_version(&key)?;
+            in_a_container(rows, container).await?;
+            has_bytes(rows, &Blob::decode(&value)?).await
+        }
         keys::SHARER => {
             let (content, epoch, who) = keys::parse_sharer(&key)?;
             share(&mut sums.sharers, (content.number(), epoch, who));
@@ -107,7 +113,7 @@ async fn look(rows: &impl Read, row: Row, hasher: &RandomState, sums: &mut Sums)
             let (id, upload) = (keys::parse_one(&key, kind)?, Upload::decode(&value)?);
             let blob = rows.get(&keys::blob(UnitId::new(upload.container), &upload.blob)).await?;
             let blob = blob.map(|row| Blob::decode(&row)).transpose()?;
-            expect(blob.is_some_and(|blob| blob.extra().upload == Some(id)), "its blob does not know it")?;
+            expect(blob.is_some_and(|blob| blob.upload() == Some(ContentId::new(id))), "its blob does not know it")?;
             let deadline = Timestamp::from_ticks(upload.deadline);
             exists(rows, &keys::upload_deadline(deadline, ContentId::new(id)), "its deadline").await
         }
@@ -160,7 +166,7 @@ async fn look_at_blob(rows: &impl Read, container: UnitId, name: &str, blob: &Bl
         exists(rows, &keys::upload(upload), "its upload").await?;
     }
     if let Some(expiry) = extra.expiry {
-        exists(rows, &keys::expiry(Timestamp::from_ticks(expiry), container, name), "its expiry").await?;
+        exists(rows, &keys::expiry(expiry, container, name), "its expiry").await?;
     }
     if blob.is_copying() {
         exists(rows, &keys::copy(container, name), "its copy").await?;

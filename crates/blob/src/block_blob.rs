@@ -1,6 +1,6 @@
 //! Block blobs written whole: Put Blob, and Put Blob From URL once its bytes are here.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::{
     conditions::WriteRule,
@@ -13,14 +13,16 @@ use store::{
 use types::{ContentId, ETag, Timestamp};
 
 use crate::{
+    Blobs,
+    body::{Begun, Body, is_decided_early},
     errors::BlobError,
     keys,
     lifecycle::{self, Place},
     object::{Address, find_at, find_to_replace},
     permissions,
     preconditions::Preconditions,
-    records::{Blob, BlobKind, Extra, HttpHeaders, Metadata, Tags},
     settings::Expiry,
+    state::{Blob, BlobKind, Extra, HttpHeaders, Metadata, Tags},
     tags,
     tier::{self, AccessTier},
 };
@@ -45,7 +47,7 @@ pub struct NewBlob {
 /// Put Blob of a block blob.
 #[derive(Clone, Debug)]
 pub struct PutBlob<'a> {
-    /// Which.
+    /// The blob to create or replace.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -60,27 +62,53 @@ impl Operation for PutBlob<'_> {
     }
 }
 
-/// Decides early, before a long body is read. What it allows is decided again when the body is there.
-///
-/// # Errors
-/// The container does not exist, a lease or condition stands against it, or the store failed.
-pub async fn begin(rows: &impl Read, request: &Authorized<PutBlob<'_>>, now: Timestamp) -> Result<(), BlobError> {
+impl Blobs {
+    /// Begins Put Blob: decides early, before a body is read or fetched; `length` is that of a body that was sent. What
+    /// it allows is decided again by [`Self::put_blob`].
+    ///
+    /// # Errors
+    /// The container does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn begin_put_blob(
+        &self,
+        asked: &Asked<PutBlob<'_>>,
+        length: Option<u64>,
+    ) -> Result<Begun<'_>, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        if is_decided_early(length) {
+            begin(&rows, &allowed, now).await?;
+        }
+        Ok(self.begun())
+    }
+
+    /// Puts a block blob, with the bytes that have come and their MD5.
+    ///
+    /// # Errors
+    /// The container does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn put_blob(
+        &self,
+        asked: &Asked<PutBlob<'_>>,
+        body: &Body,
+        content_md5: Option<[u8; 16]>,
+    ) -> Result<Written, BlobError> {
+        let chunk = body.chunk();
+        let put = |txn: Txn| async move { finish(&txn, &asked.authorize(&txn).await?, chunk, content_md5).await };
+        self.on_blob(&asked.address, put).await
+    }
+}
+
+async fn begin(rows: &impl Read, request: &Authorized<'_, PutBlob<'_>>, now: Timestamp) -> Result<(), BlobError> {
     let (_, blob) = find_at(rows, &request.address, now).await?;
     let may_overwrite = request.may_overwrite();
     admit_new(&request.preconditions, BlobKind::Block, LeaseUse::Write, blob.as_ref(), may_overwrite, now).map(|_| ())
 }
 
-/// Puts the blob, with the bytes that were written to a chunk and their MD5.
-///
-/// # Errors
-/// The container does not exist, a lease or condition stands against it, or the store failed.
-pub async fn finish(
+async fn finish(
     txn: &Txn,
-    request: &Authorized<PutBlob<'_>>,
+    request: &Authorized<'_, PutBlob<'_>>,
     body: &PendingChunk,
     content_md5: Option<[u8; 16]>,
 ) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
     let (container, old) = find_to_replace(txn, &request.address).await?;
     let (preconditions, may_overwrite) = (&request.preconditions, request.may_overwrite());
     let lease = admit_new(preconditions, BlobKind::Block, LeaseUse::Write, old.as_ref(), may_overwrite, txn.now())?;
@@ -145,7 +173,7 @@ impl Made {
             extra: None,
         };
         if let Some(kept) = existing.and_then(|old| old.extra.as_deref())
-            && kept.last_snapshot > 0
+            && kept.last_snapshot > Timestamp::EPOCH
         {
             blob.extra = Some(Box::new(Extra {
                 snapshots: kept.snapshots,
@@ -158,7 +186,7 @@ impl Made {
             blob.extra_mut().tier = Some(tier);
         }
         if let Some(expiry) = new.expiry.map(|expiry| expiry.resolve(blob.created, now)).transpose()?.flatten() {
-            blob.extra_mut().expiry = Some(expiry.ticks());
+            blob.extra_mut().expiry = Some(expiry);
         }
         if !new.tags.is_empty() {
             blob.extra_mut().tags = tags::check(new.tags.clone())?;
@@ -177,7 +205,8 @@ pub(crate) async fn store_new(txn: &Txn, place: Place<'_>, blob: &Blob, old: Opt
     }
     tags::index(txn, place, &blob.extra().tags);
     if let Some(expiry) = blob.extra().expiry {
-        txn.put(keys::expiry(Timestamp::from_ticks(expiry), place.container, place.name), Bytes::new());
+        txn.put(keys::expiry(expiry, place.container, place.name), Bytes::new());
     }
-    place.put(txn, blob)
+    place.put(txn, blob);
+    Ok(())
 }

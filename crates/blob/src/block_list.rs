@@ -5,17 +5,18 @@
 
 use std::collections::HashMap;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::lease::LeaseUse;
 use store::{
-    ChunkRef, PendingChunk, Read, Scope, Store, StoreError, Txn,
+    ChunkRef, PendingChunk, Read, Store, StoreError, Txn,
     content::{self, Holdings},
     manifest::Encoder,
 };
 use types::{ContentId, Timestamp, limits};
 
 use crate::{
+    Blobs,
     block_blob::{Made, NewBlob, admit_new, store_new},
     blocks,
     errors::BlobError,
@@ -24,8 +25,9 @@ use crate::{
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, BlobKind, Upload},
+    records::Upload,
     sharing,
+    state::{Blob, BlobKind},
 };
 
 /// How often a list is resolved again because others staged blocks meanwhile.
@@ -45,7 +47,7 @@ pub enum BlockSearch {
 /// Put Block List.
 #[derive(Clone, Debug)]
 pub struct PutBlockList<'a> {
-    /// Which blob.
+    /// The blob that is made of the blocks.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -88,28 +90,25 @@ struct Resolved {
     reuses_committed: bool,
 }
 
-/// Makes the blob of the blocks that the list names.
-///
-/// # Errors
-/// A block does not exist, the list is too long, a lease or condition stands against it, or the store failed.
-pub async fn put(store: &Store, request: &Authorized<PutBlockList<'_>>) -> Result<Written, BlobError> {
-    if request.blocks.len() > limits::COMMITTED_BLOCKS_MAX {
-        return Err(BlobError::BlockListTooLong(request.blocks.len()));
-    }
-    let latch = request.address.latch();
-    for _ in 0..ATTEMPTS {
-        let resolved = &resolve(store, request).await?;
-        let scope = Scope::of(&latch);
-        let made = store.transact(scope, |txn| async move { commit(&txn, request, resolved).await }).await?;
-        if let Some(written) = made {
-            return Ok(written);
+impl Blobs {
+    /// Makes the blob of the blocks that the list names.
+    ///
+    /// # Errors
+    /// A block does not exist, the list is too long, a lease or condition stands against it, or the store failed.
+    pub async fn put_block_list(&self, asked: &Asked<PutBlockList<'_>>) -> Result<Written, BlobError> {
+        for _ in 0..ATTEMPTS {
+            let resolved = &resolve(&self.store, asked).await?;
+            let commit = |txn: Txn| async move { commit(&txn, &asked.authorize(&txn).await?, resolved).await };
+            if let Some(written) = self.on_blob(&asked.address, commit).await? {
+                return Ok(written);
+            }
         }
+        Err(StoreError::Busy { attempts: ATTEMPTS }.into())
     }
-    Err(StoreError::Busy { attempts: ATTEMPTS }.into())
 }
 
 fn admit(
-    request: &Authorized<PutBlockList<'_>>,
+    request: &Authorized<'_, PutBlockList<'_>>,
     old: Option<&Blob>,
     now: Timestamp,
 ) -> Result<concurrency::lease::Lease, BlobError> {
@@ -117,8 +116,12 @@ fn admit(
     admit_new(&request.preconditions, BlobKind::Block, LeaseUse::Write, old, may_overwrite, now)
 }
 
-async fn resolve(store: &Store, request: &Authorized<PutBlockList<'_>>) -> Result<Resolved, BlobError> {
+async fn resolve(store: &Store, asked: &Asked<PutBlockList<'_>>) -> Result<Resolved, BlobError> {
     let snapshot = store.snapshot();
+    let request = &asked.authorize(&snapshot).await?;
+    if request.blocks.len() > limits::COMMITTED_BLOCKS_MAX {
+        return Err(BlobError::BlockListTooLong(request.blocks.len()));
+    }
     let (_, old) = find_at(&snapshot, &request.address, store.now()).await?;
     admit(request, old.as_ref(), store.now())?;
     let basis = Basis::of(&snapshot, old.as_ref()).await?;
@@ -167,10 +170,9 @@ async fn write(store: &Store, chunks: &[(ChunkRef, &Bytes)]) -> Result<PendingCh
 /// Makes the blob. `None` when the list must be resolved again.
 async fn commit(
     txn: &Txn,
-    request: &Authorized<PutBlockList<'_>>,
+    request: &Authorized<'_, PutBlockList<'_>>,
     resolved: &Resolved,
 ) -> Result<Option<Written>, BlobError> {
-    request.confirm(txn).await?;
     let (container, mut old) = find_to_replace(txn, &request.address).await?;
     let lease = admit(request, old.as_ref(), txn.now())?;
     if Basis::of(txn, old.as_ref()).await? != resolved.basis {

@@ -5,27 +5,31 @@
 //!
 //! **Invariant.** Every change of an upload changes its row, so a Put Block List that read it notices.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::{
     lease::{Leasable, Lease, LeaseId, LeaseUse, check::refuse_while_copying},
     tag_condition::TagExpression,
 };
 use store::{
-    ChunkRef, Direction, PendingChunk, Read, Store, StoreError, Txn,
+    ChunkRef, Direction, PendingChunk, Read, Snapshot, Store, StoreError, Txn,
     content::{self, Holdings},
     manifest::Manifest,
 };
 use types::{ContentId, ETag, ServiceVersion, Timestamp, limits};
 
 use crate::{
+    Blobs,
+    body::{Begun, Body, is_decided_early},
     errors::{About, BlobError},
     keys,
     lifecycle::Place,
-    object::{Address, SnapshotTime, find_at, find_part, find_to_replace},
+    object::{Address, find_at, find_part, find_to_replace},
+    part::NamedPart,
     permissions,
     properties::Written,
-    records::{Blob, BlobKind, BlockRecord, DroppedUpload, Extra, HttpHeaders, Upload},
+    records::{BlockRecord, DroppedUpload, Upload},
+    state::{Blob, BlobKind, Extra, HttpHeaders},
     tier,
 };
 
@@ -35,7 +39,7 @@ const PIECE: usize = 4096;
 /// Put Block, and Put Block From URL once its bytes are here. It takes no conditions.
 #[derive(Clone, Debug)]
 pub struct PutBlock {
-    /// Which blob.
+    /// The blob whose upload the block joins.
     pub address: Address,
     /// The service version.
     pub version: ServiceVersion,
@@ -61,23 +65,51 @@ pub fn block_limit(version: ServiceVersion) -> u64 {
     }
 }
 
-/// Decides early, before a long body is read. What it allows is decided again when the body is there.
-///
-/// # Errors
-/// The container does not exist, the lease stands against it, the blob is of another kind, or the store failed.
-pub async fn begin(rows: &impl Read, request: &Authorized<PutBlock>, now: Timestamp) -> Result<(), BlobError> {
+impl Blobs {
+    /// Begins Put Block: decides early, before a body is read or fetched; `length` is that of a body that was sent. What
+    /// it allows is decided again by [`Self::put_block`].
+    ///
+    /// # Errors
+    /// The container does not exist, the lease stands against it, the blob is of another kind, or the store failed.
+    pub async fn begin_put_block(&self, asked: &Asked<PutBlock>, length: Option<u64>) -> Result<Begun<'_>, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        if is_decided_early(length) {
+            begin(&rows, &allowed, now).await?;
+        }
+        Ok(self.begun())
+    }
+
+    /// Stages a block, with the bytes that have come. The blob's ETag stays; a blob that does not exist begins to, as
+    /// one of uncommitted blocks.
+    ///
+    /// # Errors
+    /// As [`Self::begin_put_block`]; also when the id has another length than the ones before, or there are too many
+    /// blocks.
+    pub async fn put_block(&self, asked: &Asked<PutBlock>, body: &Body) -> Result<(), BlobError> {
+        let chunk = body.chunk();
+        let put = |txn: Txn| async move { finish(&txn, &asked.authorize(&txn).await?, chunk).await };
+        self.on_blob(&asked.address, put).await
+    }
+
+    /// Lists the blocks of a blob, from one state of it.
+    ///
+    /// # Errors
+    /// The blob does not exist, is of another kind or archived, a lease or condition stands against it, or the store
+    /// failed.
+    pub async fn get_block_list(&self, asked: &Asked<GetBlockList<'_>>) -> Result<BlockList, BlobError> {
+        let (rows, now) = self.view();
+        list(&self.store, &rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn begin(rows: &impl Read, request: &Authorized<'_, PutBlock>, now: Timestamp) -> Result<(), BlobError> {
     check_id(&request.block_id)?;
     let (_, blob) = find_at(rows, &request.address, now).await?;
     admit(request, blob.as_ref(), now).map(|_| ())
 }
 
-/// Stages the block, with the bytes that were written to a chunk. The blob's ETag stays; a blob that does not exist
-/// begins to, as one of uncommitted blocks.
-///
-/// # Errors
-/// As [`begin`]; also when the id has another length than the ones before, or there are too many blocks.
-pub async fn finish(txn: &Txn, request: &Authorized<PutBlock>, body: &PendingChunk) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+async fn finish(txn: &Txn, request: &Authorized<'_, PutBlock>, body: &PendingChunk) -> Result<(), BlobError> {
     check_id(&request.block_id)?;
     let chunk = body.reference();
     let limit = block_limit(request.version);
@@ -108,8 +140,8 @@ pub async fn finish(txn: &Txn, request: &Authorized<PutBlock>, body: &PendingChu
     content::link(txn, body, id);
     upload.changes += 1;
     upload.last_staged = txn.now().ticks();
-    txn.put(key, BlockRecord::new(chunk, upload.changes).encode()?);
-    txn.put(keys::upload(id), upload.encode()?);
+    txn.put(key, BlockRecord::new(chunk, upload.changes).encode());
+    txn.put(keys::upload(id), upload.encode());
     Ok(())
 }
 
@@ -146,7 +178,7 @@ async fn current(
         && let Some(id) = old.upload()
     {
         if old.lease != lease {
-            place.put(txn, &Blob { lease, ..old.clone() })?;
+            place.put(txn, &Blob { lease, ..old.clone() });
         }
         let row = txn.get(&keys::upload(id)).await?;
         let row = row.ok_or_else(|| StoreError::corrupt(format!("a blob has the upload {id:?}, which has no row")))?;
@@ -157,8 +189,8 @@ async fn current(
         Some(old) => Blob { lease, ..old },
         None => shell(txn),
     };
-    blob.extra_mut().upload = Some(id.number());
-    place.put(txn, &blob)?;
+    blob.extra_mut().upload = Some(id);
+    place.put(txn, &blob);
     let upload = Upload {
         container: place.container.number(),
         blob: place.name.to_owned(),
@@ -197,7 +229,7 @@ pub(crate) async fn drop_upload(txn: &Txn, upload: ContentId, manifest: Option<C
         txn.delete(keys::upload_deadline(Timestamp::from_ticks(Upload::decode(&row)?.deadline), upload));
         txn.delete(key);
     }
-    txn.put(keys::dropped_upload(upload), DroppedUpload::new(manifest).encode()?);
+    txn.put(keys::dropped_upload(upload), DroppedUpload::new(manifest).encode());
     Ok(())
 }
 
@@ -216,10 +248,10 @@ pub enum BlockListType {
 /// Get Block List.
 #[derive(Clone, Debug)]
 pub struct GetBlockList<'a> {
-    /// Which blob.
+    /// The blob whose blocks are listed.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
     /// `x-ms-if-tags`; it takes no other condition.
@@ -231,7 +263,7 @@ pub struct GetBlockList<'a> {
 impl Operation for GetBlockList<'_> {
     fn need(&self) -> Need<'_> {
         let rule = permissions::with_tags(permissions::READ_BLOB, self.if_tags.is_some());
-        self.address.need_part(self.snapshot.as_ref(), rule)
+        self.address.need_part(&self.part, rule)
     }
 }
 
@@ -257,13 +289,14 @@ pub struct BlockList {
     pub uncommitted: Option<Vec<ListedBlock>>,
 }
 
-/// Lists the blocks of a blob, from one state of it.
-///
-/// # Errors
-/// The blob does not exist, is of another kind or archived, a lease or condition stands against it, or the store failed.
-pub async fn list(store: &Store, request: &Authorized<GetBlockList<'_>>) -> Result<BlockList, BlobError> {
-    let (snapshot, now) = (store.snapshot(), store.now());
-    let (_, _, blob) = find_part(&snapshot, &request.address, request.snapshot.as_ref(), now).await?;
+/// The snapshot is held until the list is read: until then nothing that it refers to can go.
+async fn list(
+    store: &Store,
+    rows: &Snapshot,
+    request: &Authorized<'_, GetBlockList<'_>>,
+    now: Timestamp,
+) -> Result<BlockList, BlobError> {
+    let (_, _, blob) = find_part(rows, &request.address, request.part.by_time(), now).await?;
     let blob = blob.ok_or(BlobError::BlobNotFound)?;
     let checked = blob.lease.check(Leasable::Blob, LeaseUse::Read, request.lease_id, now);
     checked.map_err(|refusal| BlobError::Lease(About::Blob, refusal))?;
@@ -285,7 +318,7 @@ pub async fn list(store: &Store, request: &Authorized<GetBlockList<'_>>) -> Resu
         (BlockListType::Committed, _) => None,
         (_, None) => Some(Vec::new()),
         (_, Some(upload)) => {
-            let mut found = uncommitted(&snapshot, upload).await?;
+            let mut found = uncommitted(rows, upload).await?;
             found.sort_unstable_by_key(|(_, record)| record.order);
             let listed = |(id, record): (Bytes, BlockRecord)| ListedBlock { id, length: record.chunk().length };
             Some(found.into_iter().map(listed).collect())

@@ -4,7 +4,7 @@
 //! access control list, and only there.
 
 use access::{
-    Authorized, Operation,
+    Asked, Authorized, Operation,
     acl::{self, Acl, Holder},
     need::{Need, PublicAccess, Service},
 };
@@ -17,12 +17,14 @@ use store::{Read, Txn};
 use types::{ETag, ServiceVersion, Timestamp, UnitId, names::ContainerName};
 
 use crate::{
+    Blobs,
     errors::{About, BlobError},
     keys,
     lease::LeaseAnswer,
     permissions,
     properties::Written,
-    records::{Container, Metadata, SweepRecord, UnitRecord},
+    records::{SweepRecord, UnitRecord},
+    state::{Container, Metadata},
 };
 
 pub mod system;
@@ -62,9 +64,9 @@ pub(crate) const fn holder(account: UnitId, name: &str) -> Holder<'_> {
 /// Create Container.
 #[derive(Clone, Debug)]
 pub struct CreateContainer {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// Who may read without a credential.
     pub public_access: PublicAccess,
@@ -78,12 +80,17 @@ impl Operation for CreateContainer {
     }
 }
 
-/// Creates a container.
-///
-/// # Errors
-/// It exists, as those of the service always do, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreateContainer>) -> Result<ContainerProperties, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Creates a container.
+    ///
+    /// # Errors
+    /// It exists, as those of the service always do, or the store failed.
+    pub async fn create_container(&self, asked: &Asked<CreateContainer>) -> Result<ContainerProperties, BlobError> {
+        self.transact(|txn| async move { create(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Authorized<'_, CreateContainer>) -> Result<ContainerProperties, BlobError> {
     if system::is_system(&request.name) {
         return Err(BlobError::ContainerAlreadyExists);
     }
@@ -104,8 +111,8 @@ async fn make(txn: &Txn, wanted: &CreateContainer) -> Result<ContainerProperties
         metadata: wanted.metadata.clone(),
     };
     let named = UnitRecord { account: wanted.account.number(), name: wanted.name.as_str().to_owned() };
-    txn.put(key, container.encode()?);
-    txn.put(keys::unit(container.unit), named.encode()?);
+    txn.put(key, container.encode());
+    txn.put(keys::unit(container.unit), named.encode());
     let acl = Acl { public_access: wanted.public_access, policies: Vec::new() };
     acl::write(txn, holder(wanted.account, wanted.name.as_str()), &acl)?;
     Ok(ContainerProperties::of(container, wanted.public_access, txn.now()))
@@ -114,9 +121,9 @@ async fn make(txn: &Txn, wanted: &CreateContainer) -> Result<ContainerProperties
 /// Get Container Properties and Get Container Metadata.
 #[derive(Clone, Debug)]
 pub struct GetContainerProperties {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
@@ -128,13 +135,23 @@ impl Operation for GetContainerProperties {
     }
 }
 
-/// Reads the properties of a container.
-///
-/// # Errors
-/// It does not exist, the lease id does not hold it, or the store failed.
-pub async fn properties(
+impl Blobs {
+    /// Reads the properties of a container.
+    ///
+    /// # Errors
+    /// It does not exist, the lease id does not hold it, or the store failed.
+    pub async fn get_container_properties(
+        &self,
+        asked: &Asked<GetContainerProperties>,
+    ) -> Result<ContainerProperties, BlobError> {
+        let (rows, now) = self.view();
+        properties(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn properties(
     rows: &impl Read,
-    request: &Authorized<GetContainerProperties>,
+    request: &Authorized<'_, GetContainerProperties>,
     now: Timestamp,
 ) -> Result<ContainerProperties, BlobError> {
     let container = find(rows, request.account, &request.name).await?;
@@ -180,9 +197,9 @@ impl ContainerPreconditions<'_> {
 /// Set Container Metadata.
 #[derive(Clone, Debug)]
 pub struct SetContainerMetadata<'a> {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// What it is decided by; of conditions only If-Modified-Since.
     pub preconditions: ContainerPreconditions<'a>,
@@ -196,18 +213,23 @@ impl Operation for SetContainerMetadata<'_> {
     }
 }
 
-/// Replaces the metadata of a container.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn set_metadata(txn: &Txn, request: &Authorized<SetContainerMetadata<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Replaces the metadata of a container.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn set_container_metadata(&self, asked: &Asked<SetContainerMetadata<'_>>) -> Result<Written, BlobError> {
+        self.transact(|txn| async move { set_metadata(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set_metadata(txn: &Txn, request: &Authorized<'_, SetContainerMetadata<'_>>) -> Result<Written, BlobError> {
     let mut container = find(txn, request.account, &request.name).await?;
     let rule = WriteRule::MODIFIED_SINCE_ONLY;
     container.lease = request.preconditions.admit(rule, LeaseUse::Write, &container, txn.now())?;
     container.metadata.clone_from(&request.metadata);
     container.touch(txn);
-    txn.put(keys::container(request.account, &request.name), container.encode()?);
+    txn.put(keys::container(request.account, &request.name), container.encode());
     Ok(Written { etag: container.etag, last_modified: container.last_modified })
 }
 
@@ -222,9 +244,9 @@ impl Container {
 /// Lease Container.
 #[derive(Clone, Debug)]
 pub struct LeaseContainer<'a> {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// The conditions: dates only.
     pub conditions: Conditions<'a>,
@@ -242,12 +264,17 @@ impl Operation for LeaseContainer<'_> {
     }
 }
 
-/// Does a lease operation on a container. Its ETag stays.
-///
-/// # Errors
-/// The container does not exist, its lease or a condition stands against it, or the store failed.
-pub async fn lease(txn: &Txn, request: &Authorized<LeaseContainer<'_>>) -> Result<LeaseAnswer, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Does a lease operation on a container. Its ETag stays.
+    ///
+    /// # Errors
+    /// The container does not exist, its lease or a condition stands against it, or the store failed.
+    pub async fn lease_container(&self, asked: &Asked<LeaseContainer<'_>>) -> Result<LeaseAnswer, BlobError> {
+        self.transact(|txn| async move { lease(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn lease(txn: &Txn, request: &Authorized<'_, LeaseContainer<'_>>) -> Result<LeaseAnswer, BlobError> {
     let mut container = find(txn, request.account, &request.name).await?;
     let resource = Resource::Present { etag: container.etag, last_modified: container.last_modified };
     request
@@ -257,7 +284,7 @@ pub async fn lease(txn: &Txn, request: &Authorized<LeaseContainer<'_>>) -> Resul
     let change = container.lease.apply(Leasable::Container, request.operation, txn.now());
     let change = change.map_err(BlobError::LeaseOperation)?;
     container.lease = change.lease;
-    txn.put(keys::container(request.account, &request.name), container.encode()?);
+    txn.put(keys::container(request.account, &request.name), container.encode());
     let written = Written { etag: container.etag, last_modified: container.last_modified };
     Ok(LeaseAnswer { written, outcome: change.outcome })
 }
@@ -265,9 +292,9 @@ pub async fn lease(txn: &Txn, request: &Authorized<LeaseContainer<'_>>) -> Resul
 /// Delete Container.
 #[derive(Clone, Debug)]
 pub struct DeleteContainer<'a> {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The name.
+    /// The name of the container.
     pub name: ContainerName,
     /// What it is decided by; of conditions dates only.
     pub preconditions: ContainerPreconditions<'a>,
@@ -279,12 +306,17 @@ impl Operation for DeleteContainer<'_> {
     }
 }
 
-/// Deletes a container with everything in it. Its name is free at once; the blobs are swept later.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteContainer<'_>>) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Deletes a container with everything in it. Its name is free at once; the blobs are swept later.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn delete_container(&self, asked: &Asked<DeleteContainer<'_>>) -> Result<(), BlobError> {
+        self.transact_reclaiming(|txn| async move { delete(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn delete(txn: &Txn, request: &Authorized<'_, DeleteContainer<'_>>) -> Result<(), BlobError> {
     let container = find(txn, request.account, &request.name).await?;
     request.preconditions.admit(WriteRule::DATES_ONLY, LeaseUse::Delete, &container, txn.now())?;
     txn.delete(keys::container(request.account, &request.name));
@@ -292,7 +324,7 @@ pub async fn delete(txn: &Txn, request: &Authorized<DeleteContainer<'_>>) -> Res
     acl::write(txn, holder(request.account, request.name.as_str()), &Acl::default())?;
     txn.put(
         keys::sweep(container.unit),
-        SweepRecord { account: request.account.number(), reached: Vec::new() }.encode()?,
+        SweepRecord { account: request.account.number(), reached: Vec::new() }.encode(),
     );
     Ok(())
 }

@@ -7,14 +7,14 @@
 
 use std::time::Duration;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Denied, Operation, need::Need};
 use concurrency::{
     conditions::{Conditions, Resource, SourceRefusal},
     lease::{Lease, LeaseUse},
     tag_condition::TagExpression,
 };
 use store::{
-    ChunkRef, Read, Store, StoreError, Txn,
+    ChunkRef, Read, StoreError, Txn,
     content::{self, Holdings},
     content_map::{self, MapWriter},
     epoch::Epochs,
@@ -22,25 +22,27 @@ use store::{
 use types::{ContentId, Timestamp, limits};
 
 use crate::{
+    Blobs,
     block_blob::{Made, NewBlob, admit_new, store_new},
     blocks,
+    body::{Begun, Body},
     errors::BlobError,
-    object::{Address, FoundBlob, SnapshotTime, find_part, find_to_replace},
+    object::{Address, FoundBlob, find_part, find_to_replace},
+    part::{BlobPart, NamedPart},
     permissions,
     preconditions::{Preconditions, resource},
     properties::{BlobProperties, Written},
-    records::{Blob, BlobKind, CopyProgress, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags},
+    state::{Blob, BlobKind, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags},
     tier::{self, AccessTier},
 };
 
 mod fetched;
 mod job;
 
-pub use fetched::put_fetched;
+use fetched::put_fetched;
+use job::begin_foreign;
 pub(crate) use job::step;
-pub use job::{
-    AbortCopy, CopyCursor, ForeignSource, PendingCopy, abort, append_piece, begin_foreign, fail, finish, pending,
-};
+pub use job::{AbortCopy, CopyCursor, ForeignSource, PendingCopy};
 
 /// Rows of a map that are copied in the transaction of the request.
 const AT_ONCE: usize = 16 * 1024;
@@ -50,10 +52,10 @@ const PIECE: usize = 1024;
 /// The source of a copy, or of an operation From URL, that is a blob of this account: an operation of its own.
 #[derive(Clone, Debug)]
 pub struct SourceBlob<'a> {
-    /// Which.
+    /// The blob that is read.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// `x-ms-source-if-…`
     pub conditions: Conditions<'a>,
     /// `x-ms-source-if-tags`
@@ -65,22 +67,29 @@ pub struct SourceBlob<'a> {
 impl Operation for SourceBlob<'_> {
     fn need(&self) -> Need<'_> {
         let rule = permissions::with_tags(permissions::READ_BLOB, self.tags || self.if_tags.is_some());
-        self.address.need_part(self.snapshot.as_ref(), rule)
+        self.address.need_part(&self.part, rule)
     }
 }
 
-/// Finds the source of an operation that reads its bytes: Put Block From URL, Append Block From URL, Put Page From URL.
-///
-/// # Errors
-/// It does not exist or is archived, a condition is not met, or the store failed.
-pub async fn source(
+/// Decides whether a source may be read. The refusal is told apart from that of the destination.
+pub(crate) async fn authorize_source<'a, 'b>(
     rows: &impl Read,
-    request: &Authorized<SourceBlob<'_>>,
+    asked: &'a Asked<SourceBlob<'b>>,
+) -> Result<Authorized<'a, SourceBlob<'b>>, BlobError> {
+    asked.authorize(rows).await.map_err(|denied| match denied {
+        Denied::Store(error) => BlobError::Store(error),
+        denied => BlobError::SourceDenied(denied),
+    })
+}
+
+/// Finds the source of an operation that reads its bytes: Put Block From URL, Append Block From URL, Put Page From URL.
+pub(crate) async fn source(
+    rows: &impl Read,
+    request: &Authorized<'_, SourceBlob<'_>>,
     now: Timestamp,
 ) -> Result<FoundBlob, BlobError> {
     let (row, container, blob) = admitted_source(rows, request, now).await?;
     tier::refuse_archived(&blob, now).map_err(|_| BlobError::SourceArchived)?;
-    let snapshot = request.snapshot.as_ref().map(|snapshot| snapshot.time);
     Ok(FoundBlob {
         content: blob.content,
         holdings: blob.holdings,
@@ -88,7 +97,7 @@ pub async fn source(
         row,
         place: (container, request.address.blob.as_str().to_owned()),
         kept: None,
-        properties: BlobProperties::of(blob, snapshot, now),
+        properties: BlobProperties::of(blob, request.part.by_time(), now),
     })
 }
 
@@ -97,7 +106,7 @@ async fn admitted_source(
     request: &SourceBlob<'_>,
     now: Timestamp,
 ) -> Result<(bytes::Bytes, types::UnitId, Blob), BlobError> {
-    let found = find_part(rows, &request.address, request.snapshot.as_ref(), now).await;
+    let found = find_part(rows, &request.address, request.part.by_time(), now).await;
     // The container that does not exist is that of the source, which the client must be able to tell.
     let (row, container, blob) = found.map_err(|error| match error {
         BlobError::ContainerNotFound => BlobError::Source(SourceRefusal::NotFound),
@@ -155,7 +164,7 @@ impl CopyMode {
 /// Copy Blob, Copy Blob From URL, Put Blob From URL: the destination.
 #[derive(Clone, Debug)]
 pub struct CopyBlob<'a> {
-    /// Which.
+    /// The blob that is copied into.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -206,10 +215,10 @@ pub struct Copied {
 /// The CRC-64 of what was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopiedCrc64 {
-    /// This.
+    /// It is this.
     Known(u64),
-    /// That of the blocks of a list, one behind the other; [`block_checksums`] reads them.
-    Blocks(ChunkRef),
+    /// That of the blocks of a list, one behind the other; [`Blobs::block_checksums`] reads them.
+    Blocks(CopiedBlocks),
     /// Nobody asks for it: the copy is answered before its bytes are there, or they are those of a map.
     Unknown,
 }
@@ -219,19 +228,25 @@ impl CopiedCrc64 {
         match holdings {
             Holdings::Nothing => Self::Known(0),
             Holdings::Chunk(chunk) => Self::Known(chunk.crc64),
-            Holdings::Manifest { manifest, .. } => Self::Blocks(manifest),
+            Holdings::Manifest { manifest, .. } => Self::Blocks(CopiedBlocks(manifest)),
             Holdings::Map => Self::Unknown,
         }
     }
 }
 
-/// The CRC-64 and the length of each block of a list, in order.
-///
-/// # Errors
-/// The store failed, or the list is gone with the blob that had it.
-pub async fn block_checksums(store: &Store, list: ChunkRef) -> Result<Vec<(u64, u64)>, BlobError> {
-    let chunks = blocks::listed(store, list).await?;
-    Ok(chunks.into_iter().map(|(_, chunk)| (chunk.crc64, chunk.length)).collect())
+/// The blocks of what was copied, to be asked for their checksums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopiedBlocks(ChunkRef);
+
+impl Blobs {
+    /// The CRC-64 and the length of each block that was copied, in order.
+    ///
+    /// # Errors
+    /// The store failed, or the list is gone with the blob that had it.
+    pub async fn block_checksums(&self, copied: CopiedBlocks) -> Result<Vec<(u64, u64)>, BlobError> {
+        let chunks = blocks::listed(&self.store, copied.0).await?;
+        Ok(chunks.into_iter().map(|(_, chunk)| (chunk.crc64, chunk.length)).collect())
+    }
 }
 
 impl CopyBlob<'_> {
@@ -260,28 +275,82 @@ impl CopyBlob<'_> {
             source: self.source_url.clone(),
             status,
             description: None,
-            progress: CopyProgress { copied: if done { total } else { 0 }, total },
-            completed: done.then(|| now.ticks()),
+            copied: if done { total } else { 0 },
+            total,
+            completed: done.then_some(now),
         }
     }
 }
 
-/// Decides early whether the destination may be copied into, before a source elsewhere is asked for.
-///
-/// # Errors
-/// A lease or condition stands against it, or the store failed.
-pub async fn begin(
-    rows: &impl Read,
-    request: &Authorized<CopyBlob<'_>>,
-    kind: BlobKind,
-    now: Timestamp,
-) -> Result<(), BlobError> {
-    let (_, _, old) = find_part(rows, &request.address, None, now).await?;
-    admit(request, request.mode.kind(kind)?, old.as_ref(), now).map(|_| ())
+impl Blobs {
+    /// Begins a copy of bytes: decides early whether the destination may be copied into as a block blob, before a source is
+    /// asked for. What it allows is decided again by [`Self::put_copied`].
+    ///
+    /// # Errors
+    /// A lease or condition stands against it, or the store failed.
+    pub async fn begin_copy(&self, asked: &Asked<CopyBlob<'_>>) -> Result<Begun<'_>, BlobError> {
+        let (rows, now) = self.view();
+        let request = &asked.authorize(&rows).await?;
+        let (_, _, old) = find_part(&rows, &request.address, BlobPart::Base, now).await?;
+        admit(request, request.mode.kind(BlobKind::Block)?, old.as_ref(), now)?;
+        Ok(self.begun())
+    }
+
+    /// Copies a blob of the same account by sharing its bytes. Done at once, unless it is a map of very many parts: then
+    /// it is pending, and the background goes on with it (Copy Blob only).
+    ///
+    /// # Errors
+    /// [`BlobError::TooManyParts`] when it would be pending and must not, or when its bytes must be looked at; the source
+    /// may not be read ([`BlobError::SourceDenied`]), does not exist or is archived, a condition or lease of either stands
+    /// against it, or the store failed.
+    pub async fn copy_blob(
+        &self,
+        asked: &Asked<CopyBlob<'_>>,
+        source: &Asked<SourceBlob<'_>>,
+    ) -> Result<Copied, BlobError> {
+        let share = |txn: Txn| async move {
+            let request = &asked.authorize(&txn).await?;
+            copy(&txn, request, &authorize_source(&txn, source).await?).await
+        };
+        self.on_blob(&asked.address, share).await
+    }
+
+    /// Makes a block blob of bytes that were fetched, at once: Copy Blob From URL and Put Blob From URL of a source
+    /// elsewhere, or of one here whose bytes had to be read.
+    ///
+    /// # Errors
+    /// A lease or condition stands against it, or the store failed.
+    pub async fn put_copied(
+        &self,
+        asked: &Asked<CopyBlob<'_>>,
+        source: &ForeignSource,
+        body: &Body,
+        content_md5: Option<[u8; 16]>,
+    ) -> Result<Copied, BlobError> {
+        let chunk = body.chunk();
+        let put = |txn: Txn| async move {
+            put_fetched(&txn, &asked.authorize(&txn).await?, source, chunk, content_md5).await
+        };
+        self.on_blob(&asked.address, put).await
+    }
+
+    /// Begins a copy from elsewhere. The blob is there at once: empty, or of the right length and all zeros for pages.
+    /// Its bytes are brought with [`Self::append_copied`].
+    ///
+    /// # Errors
+    /// A lease or condition stands against it, or the store failed.
+    pub async fn begin_pending_copy(
+        &self,
+        asked: &Asked<CopyBlob<'_>>,
+        source: &ForeignSource,
+    ) -> Result<(Copied, PendingCopy), BlobError> {
+        let begin = |txn: Txn| async move { begin_foreign(&txn, &asked.authorize(&txn).await?, source).await };
+        self.on_blob(&asked.address, begin).await
+    }
 }
 
 fn admit(
-    request: &Authorized<CopyBlob<'_>>,
+    request: &Authorized<'_, CopyBlob<'_>>,
     kind: BlobKind,
     old: Option<&Blob>,
     now: Timestamp,
@@ -289,19 +358,11 @@ fn admit(
     admit_new(&request.preconditions, kind, request.mode.lease_use(), old, request.may_overwrite(), now)
 }
 
-/// Copies a blob of the same account. Done at once, unless it is a map of very many parts: then it is pending, and the
-/// background goes on with it (Copy Blob only).
-///
-/// # Errors
-/// [`BlobError::TooManyParts`] when it would be pending and must not, or when its bytes must be looked at; the source does not exist or is archived, a
-/// condition or lease of either stands against it, or the store failed.
-pub async fn copy(
+async fn copy(
     txn: &Txn,
-    request: &Authorized<CopyBlob<'_>>,
-    source_request: &Authorized<SourceBlob<'_>>,
+    request: &Authorized<'_, CopyBlob<'_>>,
+    source_request: &Authorized<'_, SourceBlob<'_>>,
 ) -> Result<Copied, BlobError> {
-    request.confirm(txn).await?;
-    source_request.confirm(txn).await?;
     let now = txn.now();
     let (source_row, source_container, mut source) = admitted_source(txn, source_request, now).await?;
     let kind = request.mode.kind(source.kind)?;
@@ -351,7 +412,7 @@ pub async fn copy(
             old.extra_mut().shared = true;
         }
         let from = source_request.address.place(source_container);
-        let is_base = source_request.snapshot.is_none();
+        let is_base = source_request.part.is_base();
         job::begin_map(txn, request, (from, &mut source, is_base.then_some(source_row)), place).await?;
     }
     store_new(txn, place, &blob, old.as_ref()).await?;

@@ -145,6 +145,18 @@ pub enum BlobError {
     /// A range that begins behind the end of the blob (416 InvalidRange).
     #[error("the range is not within the blob")]
     InvalidRange,
+    /// A range that begins behind the end of a blob that is read (416 InvalidRange, which tells the length).
+    #[error("the range begins behind the end of the blob, which has {length} bytes")]
+    RangeBehindTheEnd {
+        /// The length of the blob.
+        length: u64,
+    },
+    /// The blob is written so often that its bytes could not be opened (503 ServerBusy).
+    #[error("the blob changes too often to be read")]
+    ChangesTooOften,
+    /// The same for the source of a copy (503 ServerBusy).
+    #[error("the source changes too often to be read")]
+    SourceChangesTooOften,
     /// The length of a page blob is not whole pages, or too large (400 InvalidHeaderValue).
     #[error("a page blob of {0} bytes")]
     InvalidPageBlobLength(u64),
@@ -187,6 +199,9 @@ pub enum BlobError {
     /// The credential does not allow it, or not any more.
     #[error(transparent)]
     Denied(#[from] Denied),
+    /// The credential of the source of a copy does not allow to read it, or not any more.
+    #[error("the source: {0}")]
+    SourceDenied(Denied),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -4,19 +4,20 @@
 
 use std::{collections::HashMap, ops::Bound};
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::tag_condition::{Comparison, Operator, Subject, TagExpression};
 use store::{Direction, Read, key::KeyRange};
 use types::{Timestamp, UnitId, names::ContainerName};
 
 use crate::{
-    container,
+    Blobs, container,
     errors::BlobError,
     keys,
     list::{PAGE_BYTES, Page, bytes_of},
     permissions,
-    records::{Blob, Tags, UnitRecord},
+    records::UnitRecord,
+    state::{Blob, Tags},
 };
 
 /// Index rows that a page looks at.
@@ -25,7 +26,7 @@ const EXAMINED: usize = 20_000;
 /// Find Blobs by Tags.
 #[derive(Clone, Debug)]
 pub struct FindBlobs<'a> {
-    /// The account.
+    /// The account whose rows are listed.
     pub account: UnitId,
     /// Only in this container.
     pub container: Option<ContainerName>,
@@ -57,13 +58,20 @@ pub struct TaggedBlob {
     pub tags: Tags,
 }
 
-/// Finds blobs. The order is that of the tag's values, then of containers and names.
-///
-/// # Errors
-/// The container does not exist, or the store failed.
-pub async fn blobs(
+impl Blobs {
+    /// Finds blobs. The order is that of the tag's values, then of containers and names.
+    ///
+    /// # Errors
+    /// The container does not exist, or the store failed.
+    pub async fn find_blobs_by_tags(&self, asked: &Asked<FindBlobs<'_>>) -> Result<Page<TaggedBlob, Bytes>, BlobError> {
+        let (rows, now) = self.view();
+        blobs(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn blobs(
     rows: &impl Read,
-    request: &Authorized<FindBlobs<'_>>,
+    request: &Authorized<'_, FindBlobs<'_>>,
     now: Timestamp,
 ) -> Result<Page<TaggedBlob, Bytes>, BlobError> {
     let scope = match &request.container {

@@ -8,6 +8,8 @@ use store::{
 };
 use types::{ContentId, Timestamp, UnitId, names::ContainerName};
 
+use crate::part::BlobPart;
+
 /// `(account, container name)`: the container.
 pub(crate) const CONTAINER: u8 = 0x01;
 /// `(container, blob name)`: the base blob, committed or not.
@@ -42,6 +44,8 @@ pub(crate) const ADOPTION: u8 = 0x0F;
 pub(crate) const TRIM: u8 = 0x10;
 /// `(container, blob name)`: a copy into a blob that has not ended.
 pub(crate) const COPY: u8 = 0x11;
+/// `(container, blob name, time)`: a version. Nothing writes one yet.
+pub(crate) const VERSION: u8 = 0x12;
 
 fn key(kind: u8) -> KeyBuilder {
     KeyBuilder::new(Space::Blob, kind)
@@ -98,8 +102,37 @@ pub(crate) fn parse_blob(bytes: &[u8]) -> Result<(UnitId, String), StoreError> {
     parse_named(bytes, BLOB)
 }
 
+/// The row of a part of a blob.
+pub(crate) fn part(container: UnitId, name: &str, part: BlobPart) -> Bytes {
+    match part {
+        BlobPart::Base => blob(container, name),
+        BlobPart::Snapshot(time) => snapshot(container, name, time),
+        BlobPart::Version(time) => version(container, name, time),
+    }
+}
+
+pub(crate) fn version(container: UnitId, name: &str, time: Timestamp) -> Bytes {
+    timed(VERSION, container, name, time)
+}
+
+pub(crate) fn parse_version(bytes: &[u8]) -> Result<(UnitId, String, Timestamp), StoreError> {
+    parse_timed(bytes, VERSION)
+}
+
+fn timed(kind: u8, container: UnitId, name: &str, time: Timestamp) -> Bytes {
+    key(kind).number(container.number()).bytes(name.as_bytes()).number(time.ticks()).build()
+}
+
+fn parse_timed(bytes: &[u8], kind: u8) -> Result<(UnitId, String, Timestamp), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::Blob, kind)?;
+    let (container, name) = take_named(&mut parser)?;
+    let time = Timestamp::from_ticks(parser.number()?);
+    parser.end()?;
+    Ok((container, name, time))
+}
+
 pub(crate) fn snapshot(container: UnitId, name: &str, time: Timestamp) -> Bytes {
-    key(SNAPSHOT).number(container.number()).bytes(name.as_bytes()).number(time.ticks()).build()
+    timed(SNAPSHOT, container, name, time)
 }
 
 /// The snapshots of a blob, the oldest first.
@@ -113,11 +146,7 @@ pub(crate) fn snapshots_of_container(container: UnitId) -> KeyRange {
 }
 
 pub(crate) fn parse_snapshot(bytes: &[u8]) -> Result<(UnitId, String, Timestamp), StoreError> {
-    let mut parser = KeyParser::new(bytes, Space::Blob, SNAPSHOT)?;
-    let (container, name) = take_named(&mut parser)?;
-    let time = Timestamp::from_ticks(parser.number()?);
-    parser.end()?;
-    Ok((container, name, time))
+    parse_timed(bytes, SNAPSHOT)
 }
 
 pub(crate) fn unit(container: UnitId) -> Bytes {
@@ -272,3 +301,6 @@ fn take_named(parser: &mut KeyParser<'_>) -> Result<(UnitId, String), StoreError
 fn text(bytes: &[u8]) -> Result<String, StoreError> {
     String::from_utf8(bytes.to_vec()).map_err(|_| StoreError::corrupt("a name that is not text"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Lease Blob: every action, in every state, by the rules of `concurrency`.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::{
     conditions::{Conditions, WriteRule},
     lease::{Leasable, LeaseOperation, LeaseOutcome, check::refuse_while_copying},
@@ -9,6 +9,7 @@ use concurrency::{
 use store::Txn;
 
 use crate::{
+    Blobs,
     errors::{About, BlobError},
     object::{Address, find},
     permissions,
@@ -19,7 +20,7 @@ use crate::{
 /// Lease Blob.
 #[derive(Clone, Debug)]
 pub struct LeaseBlob<'a> {
-    /// Which.
+    /// The blob that is leased.
     pub address: Address,
     /// The conditions.
     pub conditions: Conditions<'a>,
@@ -48,12 +49,17 @@ pub struct LeaseAnswer {
     pub outcome: LeaseOutcome,
 }
 
-/// Does a lease operation on a blob, which may be one of uncommitted blocks. Its ETag stays.
-///
-/// # Errors
-/// The blob does not exist, its lease or a condition stands against it, or the store failed.
-pub async fn lease(txn: &Txn, request: &Authorized<LeaseBlob<'_>>) -> Result<LeaseAnswer, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Does a lease operation on a blob, which may be one of uncommitted blocks. Its ETag stays.
+    ///
+    /// # Errors
+    /// The blob does not exist, its lease or a condition stands against it, or the store failed.
+    pub async fn lease_blob(&self, asked: &Asked<LeaseBlob<'_>>) -> Result<LeaseAnswer, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { lease(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn lease(txn: &Txn, request: &Authorized<'_, LeaseBlob<'_>>) -> Result<LeaseAnswer, BlobError> {
     let (container, blob) = find(txn, &request.address).await?;
     let mut blob = blob.ok_or(BlobError::BlobNotFound)?;
     if blob.extra().uncommitted {
@@ -73,6 +79,6 @@ pub async fn lease(txn: &Txn, request: &Authorized<LeaseBlob<'_>>) -> Result<Lea
     let change = blob.lease.apply(Leasable::Blob, request.operation, txn.now());
     let change = change.map_err(BlobError::LeaseOperation)?;
     blob.lease = change.lease;
-    request.address.place(container).put(txn, &blob)?;
+    request.address.place(container).put(txn, &blob);
     Ok(LeaseAnswer { written: Written::of(&blob), outcome: change.outcome })
 }

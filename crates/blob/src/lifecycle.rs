@@ -10,8 +10,10 @@ use crate::{
     blocks,
     errors::BlobError,
     keys,
-    records::{Blob, CopyJob, CopySource},
-    sharing, snapshot, tags,
+    records::{CopyJob, CopySource},
+    sharing, snapshot,
+    state::Blob,
+    tags,
 };
 
 /// Where a blob is, when its container is known.
@@ -28,9 +30,8 @@ impl Place<'_> {
     }
 
     /// Writes the blob's row.
-    pub(crate) fn put(&self, txn: &Txn, blob: &Blob) -> Result<(), BlobError> {
-        txn.put(self.key(), blob.encode()?);
-        Ok(())
+    pub(crate) fn put(&self, txn: &Txn, blob: &Blob) {
+        txn.put(self.key(), blob.encode());
     }
 }
 
@@ -55,7 +56,7 @@ pub(crate) async fn replace(txn: &Txn, place: Place<'_>, blob: &Blob) -> Result<
     };
     tags::unindex(txn, place, &extra.tags);
     if let Some(expiry) = extra.expiry {
-        txn.delete(keys::expiry(types::Timestamp::from_ticks(expiry), place.container, place.name));
+        txn.delete(keys::expiry(expiry, place.container, place.name));
     }
     if let Some(upload) = blob.upload() {
         blocks::drop_upload(txn, upload, None).await?;

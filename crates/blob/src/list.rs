@@ -3,18 +3,19 @@
 //! A page looks at a bounded number of rows, and holds a bounded number of bytes. When most rows are not to be shown, or
 //! blobs have much metadata, it ends early, with fewer items and a place to go on from.
 
-use access::{Authorized, Operation, acl, need::Need};
+use access::{Asked, Authorized, Operation, acl, need::Need};
 use store::{Direction, Read, key::KeyRange};
 use types::{Timestamp, UnitId, names::ContainerName};
 
 use crate::{
+    Blobs,
     container::{self, ContainerProperties},
     errors::BlobError,
     keys,
     object::BlobProperties,
-    permissions,
-    records::{Blob, Container},
-    snapshot,
+    part::BlobPart,
+    permissions, snapshot,
+    state::{Blob, Container},
 };
 
 /// Rows that a page looks at beyond those it shows.
@@ -25,7 +26,7 @@ pub(crate) const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// List Containers.
 #[derive(Clone, Debug)]
 pub struct ListContainers {
-    /// The account.
+    /// The account whose rows are listed.
     pub account: UnitId,
     /// Only names that begin with this.
     pub prefix: String,
@@ -84,13 +85,27 @@ pub(crate) fn bytes_of(pairs: &[(String, String)]) -> usize {
     pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
 }
 
-/// Lists containers.
-///
-/// # Errors
-/// The store failed.
-pub async fn containers(
+impl Blobs {
+    /// Lists containers.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn list_containers(
+        &self,
+        asked: &Asked<ListContainers>,
+    ) -> Result<Page<(String, ContainerProperties)>, BlobError> {
+        if asked.system {
+            self.admit(asked).await?;
+            self.ensure_system_containers(asked.account).await?;
+        }
+        let (rows, now) = self.view();
+        containers(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn containers(
     rows: &impl Read,
-    request: &Authorized<ListContainers>,
+    request: &Authorized<'_, ListContainers>,
     now: Timestamp,
 ) -> Result<Page<(String, ContainerProperties)>, BlobError> {
     let mut range = keys::containers(request.account, &request.prefix);
@@ -135,9 +150,9 @@ impl Marker {
 /// List Blobs.
 #[derive(Clone, Debug)]
 pub struct ListBlobs {
-    /// The account.
+    /// The account whose rows are listed.
     pub account: UnitId,
-    /// The container.
+    /// The container whose blobs are listed.
     pub container: ContainerName,
     /// Only names that begin with this.
     pub prefix: String,
@@ -202,13 +217,20 @@ pub enum Listed {
     Prefix(String),
 }
 
-/// Lists blobs.
-///
-/// # Errors
-/// The container does not exist, or the store failed.
-pub async fn blobs(
+impl Blobs {
+    /// Lists blobs.
+    ///
+    /// # Errors
+    /// The container does not exist, or the store failed.
+    pub async fn list_blobs(&self, asked: &Asked<ListBlobs>) -> Result<Page<Listed, Marker>, BlobError> {
+        let (rows, now) = self.view();
+        blobs(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn blobs(
     rows: &impl Read,
-    request: &Authorized<ListBlobs>,
+    request: &Authorized<'_, ListBlobs>,
     now: Timestamp,
 ) -> Result<Page<Listed, Marker>, BlobError> {
     let container = container::find(rows, request.account, &request.container).await?.unit;
@@ -225,7 +247,8 @@ pub async fn blobs(
             return Ok(page.ending(Some(Marker::name(name))));
         }
         let blob = Blob::decode(&row.value)?;
-        if blob.is_expired(now) || (blob.extra().uncommitted && !request.uncommitted) {
+        let deleted = blob.extra().deleted.is_some();
+        if deleted || blob.is_expired(now) || (blob.extra().uncommitted && !request.uncommitted) {
             passed_over += 1;
             continue;
         }
@@ -247,7 +270,7 @@ pub async fn blobs(
                 return Ok(page.ending(Some(Marker { name, snapshot: Some(next) })));
             }
         }
-        page.push_blob(name, BlobProperties::of(blob, None, now), request.metadata);
+        page.push_blob(name, BlobProperties::of(blob, BlobPart::Base, now), request.metadata);
     }
     Ok(page.ending(None))
 }
@@ -284,7 +307,7 @@ async fn snapshots(
     page: &mut Filling<Listed>,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, BlobError> {
-    let gone_to = Timestamp::from_ticks(base.extra().snapshots_gone_to.saturating_add(1));
+    let gone_to = Timestamp::from_ticks(base.extra().snapshots_gone_to.ticks().saturating_add(1));
     let mut range = keys::snapshots(container, name);
     go_on_from(&mut range, keys::snapshot(container, name, from.max(base.created).max(gone_to)));
     let mut scan = rows.scan(range, Direction::Ascending);
@@ -295,9 +318,12 @@ async fn snapshots(
             return Ok(Some(time));
         }
         debug_assert!(snapshot::belongs(base, time));
-        let properties = BlobProperties::of(Blob::decode(&row.value)?, Some(time), now);
-        page.push_blob(name.to_owned(), properties, request.metadata);
         last = time;
+        let snapshot = Blob::decode(&row.value)?;
+        if snapshot.exists(now) {
+            let properties = BlobProperties::of(snapshot, BlobPart::Snapshot(time), now);
+            page.push_blob(name.to_owned(), properties, request.metadata);
+        }
     }
     Ok(page.is_full().then(|| Timestamp::from_ticks(last.ticks().saturating_add(1))))
 }

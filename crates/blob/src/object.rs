@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::{
-    Authorized, Operation,
+    Asked, Authorized, Operation,
     need::{Need, Part, Place as NeedPlace, Rule, Service},
 };
 use bytes::Bytes;
@@ -15,45 +15,42 @@ use store::{
 use types::{ContentId, Timestamp, UnitId, names::BlobName, names::ContainerName};
 
 use crate::{
-    container,
+    Blobs, container,
     errors::BlobError,
     keys,
     lifecycle::{self, Place},
+    part::{BlobPart, NamedPart, NamedTime},
     permissions,
     preconditions::Preconditions,
-    records::Blob,
-    snapshot, tier,
+    snapshot,
+    state::Blob,
+    tier,
 };
 
-pub use crate::{properties::BlobProperties, records::BlobKind};
+pub use crate::{properties::BlobProperties, state::BlobKind};
 
 /// Names a blob.
 #[derive(Clone, Debug)]
 pub struct Address {
-    /// The account.
+    /// The account that the container is in.
     pub account: UnitId,
-    /// The container.
+    /// The name of its container.
     pub container: ContainerName,
-    /// The blob.
+    /// Its own name.
     pub blob: BlobName,
-}
-
-/// Names a snapshot of a blob: the instant, and the text that the client named it by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SnapshotTime {
-    /// The instant.
-    pub time: Timestamp,
-    /// As it stood in the request; signatures are made for this text.
-    pub text: String,
 }
 
 impl Address {
     pub(crate) fn need(&self, rule: Rule) -> Need<'_> {
-        self.need_part(None, rule)
+        self.need_part(&NamedPart::Base, rule)
     }
 
-    pub(crate) fn need_part<'a>(&'a self, snapshot: Option<&'a SnapshotTime>, rule: Rule) -> Need<'a> {
-        let part = snapshot.map_or(Part::Base, |snapshot| Part::Snapshot(&snapshot.text));
+    pub(crate) fn need_part<'a>(&'a self, part: &'a NamedPart, rule: Rule) -> Need<'a> {
+        let part = match part {
+            BlobPart::Base => Part::Base,
+            BlobPart::Snapshot(named) => Part::Snapshot(&named.text),
+            BlobPart::Version(named) => Part::Version(&named.text),
+        };
         let place = NeedPlace::Object { container: self.container.as_str(), path: self.blob.as_str(), part };
         Need { account: self.account, service: Service::Blob, place, rule }
     }
@@ -63,8 +60,7 @@ impl Address {
     }
 
     /// What writers of this blob queue on: the name, since the row cannot be known before the container is read.
-    #[must_use]
-    pub fn latch(&self) -> Vec<u8> {
+    pub(crate) fn latch(&self) -> Vec<u8> {
         [
             self.account.number().to_be_bytes().as_slice(),
             self.container.as_str().as_bytes(),
@@ -78,25 +74,25 @@ impl Address {
 /// Get Blob, Get Blob Properties and Get Blob Metadata.
 #[derive(Clone, Debug)]
 pub struct ReadBlob<'a> {
-    /// Which.
+    /// The blob that is read.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is read.
+    pub part: NamedPart,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
 }
 
 impl Operation for ReadBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::READ_BLOB))
+        self.address.need_part(&self.part, self.preconditions.need(permissions::READ_BLOB))
     }
 }
 
 /// A blob as a reader finds it: what it is, and where its bytes are.
 #[derive(Clone, Debug)]
-pub struct FoundBlob {
+pub(crate) struct FoundBlob {
     /// What it says about itself.
-    pub properties: BlobProperties,
+    pub(crate) properties: BlobProperties,
     pub(crate) content: ContentId,
     pub(crate) holdings: Holdings,
     pub(crate) epoch: u64,
@@ -107,30 +103,28 @@ pub struct FoundBlob {
     pub(crate) kept: Option<Arc<PinGuard>>,
 }
 
-/// Reads a blob's row, for Get Blob Properties and Get Blob Metadata; an archived blob has them too.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn read(
-    rows: &impl Read,
-    request: &Authorized<ReadBlob<'_>>,
-    now: Timestamp,
-) -> Result<FoundBlob, BlobError> {
-    let (found, _) = admitted(rows, &request.address, request.snapshot.as_ref(), &request.preconditions, now).await?;
-    Ok(found)
+impl Blobs {
+    /// Reads what a blob says about itself, for Get Blob Properties and Get Blob Metadata; an archived blob has them too.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn get_blob_properties(&self, asked: &Asked<ReadBlob<'_>>) -> Result<BlobProperties, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        let ReadBlob { address, part, preconditions } = &*allowed;
+        let (found, _) = admitted(&rows, address, part.by_time(), preconditions, now).await?;
+        Ok(found.properties)
+    }
 }
 
 /// Reads a blob's row, for Get Blob: an archived blob refuses.
-///
-/// # Errors
-/// As [`read`], and the blob is archived.
-pub async fn read_content(
+pub(crate) async fn read_content(
     rows: &impl Read,
-    request: &Authorized<ReadBlob<'_>>,
+    request: &ReadBlob<'_>,
     now: Timestamp,
 ) -> Result<FoundBlob, BlobError> {
     let (found, archived) =
-        admitted(rows, &request.address, request.snapshot.as_ref(), &request.preconditions, now).await?;
+        admitted(rows, &request.address, request.part.by_time(), &request.preconditions, now).await?;
     archived.map(|()| found)
 }
 
@@ -138,11 +132,11 @@ pub async fn read_content(
 pub(crate) async fn admitted(
     rows: &impl Read,
     address: &Address,
-    snapshot: Option<&SnapshotTime>,
+    part: BlobPart,
     preconditions: &Preconditions<'_>,
     now: Timestamp,
 ) -> Result<(FoundBlob, Result<(), BlobError>), BlobError> {
-    let (row, container, blob) = find_part(rows, address, snapshot, now).await?;
+    let (row, container, blob) = find_part(rows, address, part, now).await?;
     preconditions.admit_read(blob.as_ref(), now)?;
     let blob = blob.ok_or(BlobError::BlobNotFound)?;
     let archived = tier::refuse_archived(&blob, now);
@@ -153,7 +147,7 @@ pub(crate) async fn admitted(
         row,
         place: (container, address.blob.as_str().to_owned()),
         kept: None,
-        properties: BlobProperties::of(blob, snapshot.map(|snapshot| snapshot.time), now),
+        properties: BlobProperties::of(blob, part, now),
     };
     Ok((found, archived))
 }
@@ -170,10 +164,10 @@ pub enum DeleteSnapshots {
 /// Delete Blob.
 #[derive(Clone, Debug)]
 pub struct DeleteBlob<'a> {
-    /// Which.
+    /// The blob whose parts are deleted.
     pub address: Address,
-    /// Only this snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The blob itself, or only this part of it.
+    pub part: NamedPart,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
     /// `x-ms-delete-snapshots`
@@ -186,27 +180,35 @@ pub struct DeleteBlob<'a> {
 
 impl Operation for DeleteBlob<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::DELETE_BLOB))
+        self.address.need_part(&self.part, self.preconditions.need(permissions::DELETE_BLOB))
     }
 }
 
-/// Deletes a blob, its snapshots, or one of them.
-///
-/// # Errors
-/// It does not exist, it has snapshots, a lease or condition stands against it, or the store failed.
-pub async fn delete(txn: &Txn, request: &Authorized<DeleteBlob<'_>>) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Deletes a blob, its snapshots, or one of them.
+    ///
+    /// # Errors
+    /// It does not exist, it has snapshots, a lease or condition stands against it, or the store failed.
+    pub async fn delete_blob(&self, asked: &Asked<DeleteBlob<'_>>) -> Result<(), BlobError> {
+        self.on_blob_reclaiming(&asked.address, |txn| async move { delete(&txn, &asked.authorize(&txn).await?).await })
+            .await
+    }
+}
+
+async fn delete(txn: &Txn, request: &Authorized<'_, DeleteBlob<'_>>) -> Result<(), BlobError> {
     let now = txn.now();
     let (container, base) = find(txn, &request.address).await?;
     let place = request.address.place(container);
     let preconditions = &request.preconditions;
-    if let Some(wanted) = &request.snapshot {
-        let found = find_snapshot(txn, container, place.name, base.as_ref(), wanted.time).await?;
+    if let BlobPart::Snapshot(NamedTime { time, .. }) = request.part {
+        let found = find_snapshot(txn, container, place.name, base.as_ref(), time).await?;
         preconditions.admit_write(WriteRule::EXISTING, LeaseUse::Delete, found.as_ref(), now)?;
         let (base, found) = (base.ok_or(BlobError::BlobNotFound)?, found.ok_or(BlobError::BlobNotFound)?);
         request.check_tier(&found, now)?;
-        return snapshot::remove_one(txn, place, base, &found, wanted.time).await;
+        return snapshot::remove_one(txn, place, base, &found, time).await;
     }
+    // Nothing writes versions, so none is found.
+    let base = base.filter(|_| request.part.is_base());
     preconditions.admit_write(WriteRule::EXISTING, LeaseUse::Delete, base.as_ref(), now)?;
     let base = base.ok_or(BlobError::BlobNotFound)?;
     request.check_tier(&base, now)?;
@@ -271,21 +273,21 @@ pub(crate) async fn find_snapshot(
     Ok(row.map(|row| Blob::decode(&row)).transpose()?)
 }
 
-/// A blob or a snapshot with the key of its row.
+/// A part of a blob with the key of its row, and the container's unit.
 pub(crate) async fn find_part(
     rows: &impl Read,
     address: &Address,
-    snapshot: Option<&SnapshotTime>,
+    part: BlobPart,
     now: Timestamp,
 ) -> Result<(Bytes, UnitId, Option<Blob>), BlobError> {
     let (container, base) = find_at(rows, address, now).await?;
     let name = address.blob.as_str();
-    Ok(match snapshot {
-        None => (keys::blob(container, name), container, base),
-        Some(snapshot) => (
-            keys::snapshot(container, name, snapshot.time),
-            container,
-            find_snapshot(rows, container, name, base.as_ref(), snapshot.time).await?,
-        ),
-    })
+    let key = keys::part(container, name, part);
+    let found = match part {
+        BlobPart::Base => base,
+        BlobPart::Snapshot(time) => find_snapshot(rows, container, name, base.as_ref(), time).await?,
+        // A version needs no blob beside it.
+        BlobPart::Version(_) => rows.get(&key).await?.map(|row| Blob::decode(&row)).transpose()?,
+    };
+    Ok((key, container, found))
 }

@@ -3,21 +3,23 @@
 //! **Invariant.** Behind the end of a blob nothing is visible. What a shorter length cut off may still be in the map; it
 //! is removed before the blob grows over it again.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::{
     conditions::WriteRule,
     lease::{Leasable, LeaseUse},
     sequence_number::{SequenceNumber, SequenceNumberConditions},
 };
 use store::{
-    PendingChunk, Read, Scope, Store, Txn,
+    PendingChunk, Read, Txn,
     content::{self, Holdings},
     content_map::{self, MapWriter, Slice},
 };
 use types::{ContentId, Timestamp, limits};
 
 use crate::{
+    Blobs,
     block_blob::{Made, NewBlob, admit_new, store_new},
+    body::{Begun, Body, is_decided_early},
     errors::{About, BlobError},
     keys,
     lifecycle::Place,
@@ -25,7 +27,8 @@ use crate::{
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, BlobKind, PlaceRecord},
+    records::PlaceRecord,
+    state::{Blob, BlobKind},
 };
 
 /// Written parts that one transaction clears.
@@ -34,7 +37,7 @@ const CLEARED_AT_ONCE: usize = 8192;
 /// Put Blob of a page blob: pages that are all zero.
 #[derive(Clone, Debug)]
 pub struct CreatePageBlob<'a> {
-    /// Which.
+    /// The blob to create or replace.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -53,12 +56,17 @@ impl Operation for CreatePageBlob<'_> {
     }
 }
 
-/// Creates or replaces a page blob.
-///
-/// # Errors
-/// The length is not allowed, a lease or condition stands against it, or the store failed.
-pub async fn create(txn: &Txn, request: &Authorized<CreatePageBlob<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Creates or replaces a page blob.
+    ///
+    /// # Errors
+    /// The length is not allowed, a lease or condition stands against it, or the store failed.
+    pub async fn create_page_blob(&self, asked: &Asked<CreatePageBlob<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { create(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn create(txn: &Txn, request: &Authorized<'_, CreatePageBlob<'_>>) -> Result<Written, BlobError> {
     check_length(request.length)?;
     let (container, old) = find_to_replace(txn, &request.address).await?;
     let (preconditions, may_overwrite) = (&request.preconditions, request.may_overwrite());
@@ -71,7 +79,7 @@ pub async fn create(txn: &Txn, request: &Authorized<CreatePageBlob<'_>>) -> Resu
         lease,
     };
     let mut blob = made.blob(txn, &request.new, old.as_ref())?;
-    blob.extra_mut().sequence_number = request.sequence_number.value();
+    blob.extra_mut().sequence_number = request.sequence_number;
     store_new(txn, request.address.place(container), &blob, old.as_ref()).await?;
     Ok(Written::of(&blob))
 }
@@ -88,7 +96,7 @@ pub(crate) const fn check_length(length: u64) -> Result<(), BlobError> {
 /// Put Page: update, clear, and From URL once its bytes are here.
 #[derive(Clone, Debug)]
 pub struct PutPages<'a> {
-    /// Which.
+    /// The page blob that is written.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -133,26 +141,64 @@ impl PutPages<'_> {
     }
 }
 
-/// Decides early, before a body is read.
-///
-/// # Errors
-/// As [`update`].
-pub async fn begin(rows: &impl Read, request: &Authorized<PutPages<'_>>, now: Timestamp) -> Result<(), BlobError> {
+impl Blobs {
+    /// Begins Put Page: decides early, before a body is read or fetched; `length` is that of a body that was sent. What
+    /// it allows is decided again by [`Self::put_page`].
+    ///
+    /// # Errors
+    /// As [`Self::put_page`].
+    pub async fn begin_put_page(
+        &self,
+        asked: &Asked<PutPages<'_>>,
+        length: Option<u64>,
+    ) -> Result<Begun<'_>, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        if is_decided_early(length) {
+            begin(&rows, &allowed, now).await?;
+        }
+        Ok(self.begun())
+    }
+
+    /// Writes pages, with the bytes that have come.
+    ///
+    /// # Errors
+    /// The blob does not exist or is no page blob, the range is not within it, a lease or condition stands against it, or
+    /// the store failed.
+    pub async fn put_page(&self, asked: &Asked<PutPages<'_>>, body: &Body) -> Result<PagesWritten, BlobError> {
+        let chunk = body.chunk();
+        let put = |txn: Txn| async move { update(&txn, &asked.authorize(&txn).await?, chunk).await };
+        self.on_blob(&asked.address, put).await
+    }
+
+    /// Clears pages. A range with very many written parts takes several transactions. Each is a write with an ETag of its
+    /// own, so that no two states of the blob have the same; the conditions are those of the first. Each goes on where the
+    /// one before ended, so what others write behind it stays.
+    ///
+    /// # Errors
+    /// As [`Self::put_page`]. A lease that somebody takes between two steps ends it with what was cleared until then.
+    pub async fn clear_page(&self, asked: &Asked<PutPages<'_>>) -> Result<PagesWritten, BlobError> {
+        let mut begun = None;
+        loop {
+            let clear = |txn: Txn| async move { clear_step(&txn, &asked.authorize(&txn).await?, begun).await };
+            match self.on_blob(&asked.address, clear).await? {
+                ClearStep { next: None, written, .. } => return Ok(written),
+                step => begun = Some(step),
+            }
+        }
+    }
+}
+
+async fn begin(rows: &impl Read, request: &Authorized<'_, PutPages<'_>>, now: Timestamp) -> Result<(), BlobError> {
     let (_, blob) = find_at(rows, &request.address, now).await?;
     request.admit(blob.as_ref(), now).map(|_| ())
 }
 
-/// Writes pages, with the bytes that were written to a chunk.
-///
-/// # Errors
-/// The blob does not exist or is no page blob, the range is not within it, a lease or condition stands against it, or the
-/// store failed.
-pub async fn update(
+async fn update(
     txn: &Txn,
-    request: &Authorized<PutPages<'_>>,
+    request: &Authorized<'_, PutPages<'_>>,
     body: &PendingChunk,
 ) -> Result<PagesWritten, BlobError> {
-    request.confirm(txn).await?;
     let (container, blob) = find(txn, &request.address).await?;
     let mut blob = request.admit(blob.as_ref(), txn.now())?;
     let (start, end, chunk) = (request.start, request.end, body.reference());
@@ -171,27 +217,8 @@ pub async fn update(
 
 fn changed(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<PagesWritten, BlobError> {
     blob.touch(txn.now(), txn.fresh_id());
-    place.put(txn, blob)?;
+    place.put(txn, blob);
     Ok(PagesWritten { written: Written::of(blob), sequence_number: blob.sequence_number() })
-}
-
-/// Clears pages. A range with very many written parts takes several transactions. Each is a write with an ETag of its own,
-/// so that no two states of the blob have the same; the conditions are those of the first. Each goes on where the one
-/// before ended, so what others write behind it stays.
-///
-/// # Errors
-/// As [`update`]. A lease that somebody takes between two steps ends it with what was cleared until then.
-pub async fn clear(store: &Store, request: &Authorized<PutPages<'_>>) -> Result<PagesWritten, BlobError> {
-    let latch = request.address.latch();
-    let mut begun = None;
-    loop {
-        let scope = Scope::of(&latch);
-        let step = store.transact(scope, |txn| async move { clear_step(&txn, request, begun).await }).await?;
-        match step {
-            ClearStep { next: None, written, .. } => return Ok(written),
-            step => begun = Some(step),
-        }
-    }
 }
 
 /// How far a clear is.
@@ -205,10 +232,9 @@ struct ClearStep {
 
 async fn clear_step(
     txn: &Txn,
-    request: &Authorized<PutPages<'_>>,
+    request: &Authorized<'_, PutPages<'_>>,
     begun: Option<ClearStep>,
 ) -> Result<ClearStep, BlobError> {
-    request.confirm(txn).await?;
     let (container, blob) = find(txn, &request.address).await?;
     let mut blob = match begun {
         None => request.admit(blob.as_ref(), txn.now())?,
@@ -245,7 +271,7 @@ pub(crate) async fn cut(txn: &Txn, place: Place<'_>, blob: &mut Blob) -> Result<
     if done {
         txn.delete(key);
     } else {
-        txn.put(key, PlaceRecord { id: content }.encode()?);
+        txn.put(key, PlaceRecord { id: content }.encode());
     }
     blob.extra_mut().untrimmed = !done;
     Ok(())
@@ -260,6 +286,9 @@ pub(crate) async fn trim(txn: &Txn, place: Place<'_>) -> Result<bool, BlobError>
         return Ok(true);
     };
     cut(txn, place, &mut blob).await?;
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     Ok(!blob.extra().untrimmed)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Get Page Ranges: which pages were written, or which differ from a snapshot. Pages of the answer are bounded.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use store::{
     Read,
     content_map::{self, Bounds},
@@ -8,12 +8,14 @@ use store::{
 use types::Timestamp;
 
 use crate::{
+    Blobs,
     errors::BlobError,
-    object::{Address, FoundBlob, SnapshotTime, admitted, find_at, find_snapshot},
+    object::{Address, FoundBlob, admitted, find_at, find_snapshot},
+    part::{BlobPart, NamedPart},
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::BlobKind,
+    state::BlobKind,
 };
 
 /// Ranges of one answer when nobody says how many.
@@ -26,10 +28,10 @@ const PIECE: usize = 1024;
 /// Get Page Ranges.
 #[derive(Clone, Debug)]
 pub struct GetPageRanges<'a> {
-    /// Which.
+    /// The page blob.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
     /// Only what is in `start..end`.
@@ -40,11 +42,13 @@ pub struct GetPageRanges<'a> {
     pub marker: Option<u64>,
     /// At most so many.
     pub limit: usize,
+    /// For clients that know no pages of answers: go on until the end, or until there are that many.
+    pub at_once: bool,
 }
 
 impl Operation for GetPageRanges<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::READ_BLOB))
+        self.address.need_part(&self.part, self.preconditions.need(permissions::READ_BLOB))
     }
 }
 
@@ -72,18 +76,46 @@ pub struct PageRanges {
     pub next: Option<u64>,
 }
 
-/// Lists the ranges of a page blob.
-///
-/// # Errors
-/// The blob does not exist or is no page blob, a lease or condition stands against it, there is no such snapshot to
-/// compare with, or the store failed.
-pub async fn list(
+impl Blobs {
+    /// Lists the ranges of a page blob.
+    ///
+    /// # Errors
+    /// The blob does not exist or is no page blob, a lease or condition stands against it, there is no such snapshot to
+    /// compare with, or the store failed.
+    pub async fn get_page_ranges(&self, asked: &Asked<GetPageRanges<'_>>) -> Result<PageRanges, BlobError> {
+        let (rows, now) = self.view();
+        let request = &asked.authorize(&rows).await?;
+        let mut found = list(&rows, request, request.marker, now).await?;
+        while request.at_once
+            && let Some(next) = found.next
+            && found.ranges.len() < request.limit
+        {
+            let more = list(&rows, request, Some(next), now).await?;
+            join(&mut found.ranges, more.ranges);
+            found.next = more.next;
+        }
+        Ok(found)
+    }
+}
+
+/// A range may go on where the one before ended.
+fn join(ranges: &mut Vec<PageRange>, more: Vec<PageRange>) {
+    for range in more {
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start && last.written == range.written => last.end = range.end,
+            _ => ranges.push(range),
+        }
+    }
+}
+
+async fn list(
     rows: &impl Read,
-    request: &Authorized<GetPageRanges<'_>>,
+    request: &Authorized<'_, GetPageRanges<'_>>,
+    marker: Option<u64>,
     now: Timestamp,
 ) -> Result<PageRanges, BlobError> {
-    let snapshot = request.snapshot.as_ref();
-    let (found, _) = admitted(rows, &request.address, snapshot, &request.preconditions, now).await?;
+    let part = request.part.by_time();
+    let (found, _) = admitted(rows, &request.address, part, &request.preconditions, now).await?;
     let properties = &found.properties;
     if properties.kind != BlobKind::Page {
         return Err(BlobError::InvalidBlobType);
@@ -93,7 +125,7 @@ pub async fn list(
         Some((start, _)) if start >= properties.length => return Err(BlobError::InvalidRange),
         Some((start, end)) => (start, end.min(properties.length)),
     };
-    start = start.max(request.marker.unwrap_or(0)).min(end);
+    start = start.max(marker.unwrap_or(0)).min(end);
     let limit = request.limit.max(1);
     let (ranges, next) = match request.previous {
         None => written(rows, &found, (start, end), limit).await?,
@@ -150,7 +182,9 @@ async fn previous_epoch(
     previous: Timestamp,
     now: Timestamp,
 ) -> Result<u64, BlobError> {
-    if request.snapshot.as_ref().is_some_and(|snapshot| previous > snapshot.time) {
+    if let BlobPart::Snapshot(time) = request.part.by_time()
+        && previous > time
+    {
         return Err(BlobError::PreviousSnapshotCannotBeNewer);
     }
     let (container, base) = find_at(rows, &request.address, now).await?;
@@ -161,4 +195,17 @@ async fn previous_epoch(
         return Err(BlobError::BlobOverwritten);
     }
     Ok(old.extra().epoch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_are_one() {
+        let range = |start, end, written| PageRange { start, end, written };
+        let mut ranges = vec![range(0, 512, true)];
+        join(&mut ranges, vec![range(512, 1024, true), range(1024, 2048, false), range(4096, 4608, false)]);
+        assert_eq!(ranges, [range(0, 1024, true), range(1024, 2048, false), range(4096, 4608, false)]);
+    }
 }

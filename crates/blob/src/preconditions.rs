@@ -15,7 +15,7 @@ use types::{ServiceVersion, Timestamp};
 use crate::{
     errors::{About, BlobError},
     permissions,
-    records::Blob,
+    state::Blob,
     tier,
 };
 

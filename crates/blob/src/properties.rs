@@ -4,7 +4,8 @@ use concurrency::{lease::LeaseProperties, sequence_number::SequenceNumber};
 use types::{ETag, Timestamp};
 
 use crate::{
-    records::{Blob, BlobKind, CopyState, HttpHeaders, Metadata, Tags},
+    part::BlobPart,
+    state::{Blob, BlobKind, CopyState, HttpHeaders, Metadata, Tags},
     tier::{self, TierProperties},
 };
 
@@ -25,10 +26,10 @@ pub struct BlobProperties {
     pub headers: HttpHeaders,
     /// Its metadata.
     pub metadata: Metadata,
-    /// Its lease; snapshots have none.
+    /// Its lease; only the blob itself has one.
     pub lease: Option<LeaseProperties>,
-    /// The time of the snapshot that this is.
-    pub snapshot: Option<Timestamp>,
+    /// Whether this is the blob itself, or which of its parts.
+    pub part: BlobPart,
     /// False for the shell around uncommitted blocks, which only a listing shows.
     pub committed: bool,
     /// Of page blobs.
@@ -48,10 +49,10 @@ pub struct BlobProperties {
 }
 
 impl BlobProperties {
-    pub(crate) fn of(blob: Blob, snapshot: Option<Timestamp>, now: Timestamp) -> Self {
+    pub(crate) fn of(blob: Blob, part: BlobPart, now: Timestamp) -> Self {
         let tier = tier::properties(&blob, now);
         let sequence_number = (blob.kind == BlobKind::Page).then(|| blob.sequence_number());
-        let lease = snapshot.is_none().then(|| blob.lease.properties(now));
+        let lease = part.is_base().then(|| blob.lease.properties(now));
         let extra = blob.extra.map(|extra| *extra).unwrap_or_default();
         Self {
             kind: blob.kind,
@@ -62,7 +63,7 @@ impl BlobProperties {
             headers: blob.headers,
             metadata: blob.metadata,
             lease,
-            snapshot,
+            part,
             committed: !extra.uncommitted,
             sequence_number,
             committed_block_count: (blob.kind == BlobKind::Append).then_some(extra.append_blocks),
@@ -70,7 +71,7 @@ impl BlobProperties {
             tags: extra.tags,
             tier,
             copy: extra.copy,
-            expiry: extra.expiry.map(Timestamp::from_ticks),
+            expiry: extra.expiry,
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use access::Authorized;
+use access::Asked;
 use bytes::{Bytes, BytesMut};
 use store::{
     ChunkRef, Read, Scope, Snapshot, Store, StoreError, Txn,
@@ -20,11 +20,12 @@ use store::{
 use types::{ContentId, UnitId};
 
 use crate::{
+    download::GetBlob,
     errors::BlobError,
     lifecycle::Place,
-    object::{self, FoundBlob, ReadBlob},
-    records::{Blob, BlobKind},
+    object::{self, FoundBlob},
     sharing,
+    state::{Blob, BlobKind},
 };
 
 /// Parts of a map that are opened at once.
@@ -91,10 +92,7 @@ impl Ahead {
 }
 
 /// Opens what was found in `snapshot`, to read `range` of it. `None` when the blob changed meanwhile: find it again.
-///
-/// # Errors
-/// The store failed.
-pub async fn open(
+pub(crate) async fn open(
     store: &Store,
     snapshot: &Snapshot,
     found: &FoundBlob,
@@ -166,15 +164,14 @@ pub async fn open(
 
 /// Finds a blob for Get Blob and keeps it as it is found, however often it is written: what is open afterwards is that. It
 /// queues with the writers, so it is for a blob that changed whenever it was to be opened.
-///
-/// # Errors
-/// As [`object::read_content`].
-pub async fn find_and_keep(store: &Store, request: &Authorized<ReadBlob<'_>>) -> Result<FoundBlob, BlobError> {
-    let latch = request.address.latch();
+pub(crate) async fn find_and_keep(store: &Store, asked: &Asked<GetBlob<'_>>) -> Result<FoundBlob, BlobError> {
+    let address = &asked.read.address;
+    let latch = address.latch();
     let scope = Scope::of(&latch).reclaims();
     store
         .transact(scope, |txn| async move {
-            let mut found = object::read_content(&txn, request, txn.now()).await?;
+            let allowed = asked.authorize(&txn).await?;
+            let mut found = object::read_content(&txn, &allowed.read, txn.now()).await?;
             if found.holdings == Holdings::Map && changes(&found) {
                 found.kept = Some(Arc::new(store.pins().hold(found.content)));
                 keep_epoch(&txn, &found).await?;
@@ -186,7 +183,7 @@ pub async fn find_and_keep(store: &Store, request: &Authorized<ReadBlob<'_>>) ->
 
 /// True for what is written in place.
 fn changes(found: &FoundBlob) -> bool {
-    found.properties.kind == BlobKind::Page && found.properties.snapshot.is_none()
+    found.properties.kind == BlobKind::Page && found.properties.part.is_base()
 }
 
 /// Opens a chunk; `None` when it was freed, which a blob that changed meanwhile can do to it.
@@ -218,7 +215,7 @@ async fn keep_epoch(txn: &Txn, found: &FoundBlob) -> Result<bool, BlobError> {
     let extra = blob.extra_mut();
     extra.epoch = found.epoch + 1;
     extra.newest_shared_epoch = Some(found.epoch);
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     sharing::ask_to_prune(txn, place, blob.content)?;
     Ok(true)
 }
@@ -344,3 +341,6 @@ fn zeros(next: Option<u64>, offset: u64, wanted: u64) -> Bytes {
     let length = usize::try_from(wanted.min(hole)).unwrap_or(ZEROS).min(ZEROS);
     Bytes::from_static(HOLE.get(..length).unwrap_or(&HOLE))
 }
+
+#[cfg(test)]
+mod tests;

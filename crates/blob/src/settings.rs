@@ -2,30 +2,31 @@
 
 use std::time::Duration;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::{
     conditions::WriteRule,
     lease::LeaseUse,
     sequence_number::{SequenceNumber, SequenceNumberAction},
 };
-use store::{Scope, Store, Txn};
+use store::Txn;
 use types::{Timestamp, UnitId};
 
 use crate::{
+    Blobs,
     errors::BlobError,
     keys,
     object::{Address, find},
     page_blob, permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, BlobKind, HttpHeaders, Metadata},
+    state::{Blob, BlobKind, HttpHeaders, Metadata},
 };
 
 /// Set Blob Properties.
 #[derive(Clone, Debug)]
 pub struct SetProperties<'a> {
-    /// Which.
+    /// The blob that gets the properties.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -65,28 +66,22 @@ async fn admitted(
     Ok((container, Blob { lease, ..blob }))
 }
 
-/// Sets properties; the length and the sequence number are those of page blobs.
-///
-/// # Errors
-/// The blob does not exist or is of another kind, a lease or condition stands against it, or the store failed.
-pub async fn set_properties(
-    store: &Store,
-    request: &Authorized<SetProperties<'_>>,
-) -> Result<PropertiesSet, BlobError> {
-    let latch = request.address.latch();
-    let scope = || Scope::of(&latch);
-    loop {
-        let step = store.transact(scope(), |txn| async move { set_properties_in(&txn, request).await }).await?;
-        match step {
-            Step::Done(done) => return Ok(done),
-            // What a shorter length once cut off must be gone before the blob grows over it.
-            Step::TrimFirst(container) => {
-                store
-                    .transact(
-                        scope(),
-                        |txn| async move { page_blob::trim(&txn, request.address.place(container)).await },
-                    )
-                    .await?;
+impl Blobs {
+    /// Sets properties; the length and the sequence number are those of page blobs.
+    ///
+    /// # Errors
+    /// The blob does not exist or is of another kind, a lease or condition stands against it, or the store failed.
+    pub async fn set_blob_properties(&self, asked: &Asked<SetProperties<'_>>) -> Result<PropertiesSet, BlobError> {
+        let address = &asked.address;
+        loop {
+            let set = |txn: Txn| async move { set_properties(&txn, &asked.authorize(&txn).await?).await };
+            match self.on_blob(address, set).await? {
+                Step::Done(done) => return Ok(done),
+                // What a shorter length once cut off must be gone before the blob grows over it.
+                Step::TrimFirst(container) => {
+                    let trim = |txn: Txn| async move { page_blob::trim(&txn, address.place(container)).await };
+                    self.on_blob(address, trim).await?;
+                }
             }
         }
     }
@@ -97,8 +92,7 @@ enum Step {
     TrimFirst(UnitId),
 }
 
-async fn set_properties_in(txn: &Txn, request: &Authorized<SetProperties<'_>>) -> Result<Step, BlobError> {
-    request.confirm(txn).await?;
+async fn set_properties(txn: &Txn, request: &Authorized<'_, SetProperties<'_>>) -> Result<Step, BlobError> {
     let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
     let place = request.address.place(container);
     if blob.kind != BlobKind::Page && (request.length.is_some() || request.sequence_number.is_some()) {
@@ -113,7 +107,7 @@ async fn set_properties_in(txn: &Txn, request: &Authorized<SetProperties<'_>>) -
     }
     if let Some(action) = request.sequence_number {
         let next = action.apply(blob.sequence_number());
-        blob.extra_mut().sequence_number = next.map_err(|_| BlobError::SequenceNumberIncrementTooLarge)?.value();
+        blob.extra_mut().sequence_number = next.map_err(|_| BlobError::SequenceNumberIncrementTooLarge)?;
     }
     if let Some(length) = request.length {
         page_blob::check_length(length)?;
@@ -130,7 +124,7 @@ async fn set_properties_in(txn: &Txn, request: &Authorized<SetProperties<'_>>) -
         }
     }
     blob.touch(txn.now(), txn.fresh_id());
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     let sequence_number = (blob.kind == BlobKind::Page).then(|| blob.sequence_number());
     Ok(Step::Done(PropertiesSet { written: Written::of(&blob), sequence_number }))
 }
@@ -138,7 +132,7 @@ async fn set_properties_in(txn: &Txn, request: &Authorized<SetProperties<'_>>) -
 /// Set Blob Metadata.
 #[derive(Clone, Debug)]
 pub struct SetMetadata<'a> {
-    /// Which.
+    /// The blob that gets the metadata.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -152,16 +146,21 @@ impl Operation for SetMetadata<'_> {
     }
 }
 
-/// Replaces the metadata of a blob.
-///
-/// # Errors
-/// The blob does not exist, a lease or condition stands against it, or the store failed.
-pub async fn set_metadata(txn: &Txn, request: &Authorized<SetMetadata<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Replaces the metadata of a blob.
+    ///
+    /// # Errors
+    /// The blob does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn set_blob_metadata(&self, asked: &Asked<SetMetadata<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { set_metadata(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set_metadata(txn: &Txn, request: &Authorized<'_, SetMetadata<'_>>) -> Result<Written, BlobError> {
     let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
     blob.metadata.clone_from(&request.metadata);
     blob.touch(txn.now(), txn.fresh_id());
-    request.address.place(container).put(txn, &blob)?;
+    request.address.place(container).put(txn, &blob);
     Ok(Written::of(&blob))
 }
 
@@ -194,7 +193,7 @@ impl Expiry {
 /// Set Blob Expiry.
 #[derive(Clone, Debug)]
 pub struct SetExpiry<'a> {
-    /// Which.
+    /// The blob that is to be gone.
     pub address: Address,
     /// What it is decided by: the lease id.
     pub preconditions: Preconditions<'a>,
@@ -208,23 +207,28 @@ impl Operation for SetExpiry<'_> {
     }
 }
 
-/// Sets when a blob is gone. From that instant on nobody finds it or its snapshots; their space is given back later.
-///
-/// # Errors
-/// The blob does not exist, the time is not in the future, a lease stands against it, or the store failed.
-pub async fn set_expiry(txn: &Txn, request: &Authorized<SetExpiry<'_>>) -> Result<Written, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Sets when a blob is gone. From that instant on nobody finds it or its snapshots; their space is given back later.
+    ///
+    /// # Errors
+    /// The blob does not exist, the time is not in the future, a lease stands against it, or the store failed.
+    pub async fn set_blob_expiry(&self, asked: &Asked<SetExpiry<'_>>) -> Result<Written, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { set_expiry(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set_expiry(txn: &Txn, request: &Authorized<'_, SetExpiry<'_>>) -> Result<Written, BlobError> {
     let (container, mut blob) = admitted(txn, &request.address, &request.preconditions).await?;
     let (place, now) = (request.address.place(container), txn.now());
     let expiry = request.expiry.resolve(blob.created, now)?;
     if let Some(before) = blob.extra().expiry {
-        txn.delete(keys::expiry(Timestamp::from_ticks(before), container, place.name));
+        txn.delete(keys::expiry(before, container, place.name));
     }
     if let Some(expiry) = expiry {
         txn.put(keys::expiry(expiry, container, place.name), Bytes::new());
     }
-    blob.extra_mut().expiry = expiry.map(Timestamp::ticks);
+    blob.extra_mut().expiry = expiry;
     blob.touch(now, txn.fresh_id());
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     Ok(Written::of(&blob))
 }

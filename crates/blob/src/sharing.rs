@@ -15,7 +15,8 @@ use crate::{
     errors::BlobError,
     keys,
     lifecycle::Place,
-    records::{AdoptionRecord, Blob, PruneRecord},
+    records::{AdoptionRecord, PruneRecord},
+    state::Blob,
 };
 
 /// From now on `who` needs the content as it is at `epoch`.
@@ -109,14 +110,14 @@ async fn gone(
 /// Puts a map down for pruning.
 pub(crate) fn ask_to_prune(txn: &Txn, place: Place<'_>, content: ContentId) -> Result<(), BlobError> {
     let record = PruneRecord { container: place.container.number(), blob: place.name.to_owned(), from: 0 };
-    txn.put(keys::prune(content), record.encode()?);
+    txn.put(keys::prune(content), record.encode());
     Ok(())
 }
 
 /// Puts down that `user` takes over what it needs of `source`.
 pub(crate) fn ask_to_adopt(txn: &Txn, user: ContentId, source: ContentId, holdings: Holdings) -> Result<(), BlobError> {
     if let Holdings::Manifest { manifest, .. } = holdings {
-        txn.put(keys::adoption(user, source), AdoptionRecord::new(manifest, 0).encode()?);
+        txn.put(keys::adoption(user, source), AdoptionRecord::new(manifest, 0).encode());
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! **Invariants.** A snapshot belongs to the blob of its name that was there when it was taken: it is gone with it at
 //! once, also while its row is still there. Times of snapshots of one blob are unique and ascending.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::{
     conditions::WriteRule,
     lease::{Lease, LeaseUse},
@@ -15,6 +15,7 @@ use store::{Direction, Read, Txn, content::Holdings};
 use types::{ETag, Timestamp};
 
 use crate::{
+    Blobs,
     errors::BlobError,
     keys,
     lifecycle::Place,
@@ -22,8 +23,8 @@ use crate::{
     permissions,
     preconditions::Preconditions,
     properties::Written,
-    records::{Blob, Metadata},
     sharing,
+    state::{Blob, Metadata},
 };
 
 /// Snapshots removed in the transaction of a delete; the rows of more of them go later.
@@ -32,7 +33,7 @@ const AT_ONCE: usize = 500;
 /// Snapshot Blob.
 #[derive(Clone, Debug)]
 pub struct SnapshotBlob<'a> {
-    /// Which.
+    /// The blob whose present state is kept.
     pub address: Address,
     /// What it is decided by.
     pub preconditions: Preconditions<'a>,
@@ -55,12 +56,17 @@ pub struct SnapshotTaken {
     pub written: Written,
 }
 
-/// Takes a snapshot. The blob's ETag stays.
-///
-/// # Errors
-/// The blob does not exist or is archived, a lease or condition stands against it, or the store failed.
-pub async fn take(txn: &Txn, request: &Authorized<SnapshotBlob<'_>>) -> Result<SnapshotTaken, BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Takes a snapshot. The blob's ETag stays.
+    ///
+    /// # Errors
+    /// The blob does not exist or is archived, a lease or condition stands against it, or the store failed.
+    pub async fn snapshot_blob(&self, asked: &Asked<SnapshotBlob<'_>>) -> Result<SnapshotTaken, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { take(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn take(txn: &Txn, request: &Authorized<'_, SnapshotBlob<'_>>) -> Result<SnapshotTaken, BlobError> {
     let now = txn.now();
     let (container, blob) = find(txn, &request.address).await?;
     let place = request.address.place(container);
@@ -68,7 +74,7 @@ pub async fn take(txn: &Txn, request: &Authorized<SnapshotBlob<'_>>) -> Result<S
     request.preconditions.admit_change(WriteRule::EXISTING, LeaseUse::Read, blob.as_ref(), now)?;
     let mut blob = blob.ok_or(BlobError::BlobNotFound)?;
 
-    let time = now.max(Timestamp::from_ticks(blob.extra().last_snapshot.saturating_add(1)));
+    let time = now.max(Timestamp::from_ticks(blob.extra().last_snapshot.ticks().saturating_add(1)));
     let mut snapshot = blob.clone();
     snapshot.lease = Lease::default();
     if let Some(metadata) = &request.metadata {
@@ -80,30 +86,30 @@ pub async fn take(txn: &Txn, request: &Authorized<SnapshotBlob<'_>>) -> Result<S
     let kept = snapshot.extra_mut();
     kept.upload = None;
     kept.snapshots = 0;
-    kept.last_snapshot = 0;
+    kept.last_snapshot = Timestamp::EPOCH;
     kept.shared = false;
     kept.newest_shared_epoch = None;
     kept.untrimmed = false;
     kept.expiry = None;
     sharing::begin(txn, blob.content, epoch, time.ticks());
-    txn.put(keys::snapshot(container, place.name, time), snapshot.encode()?);
+    txn.put(keys::snapshot(container, place.name, time), snapshot.encode());
 
     let is_map = blob.holdings == Holdings::Map;
     let extra = blob.extra_mut();
     extra.snapshots += 1;
-    extra.last_snapshot = time.ticks();
+    extra.last_snapshot = time;
     extra.shared = true;
     if is_map {
         extra.newest_shared_epoch = Some(epoch);
         extra.epoch = epoch + 1;
     }
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     Ok(SnapshotTaken { snapshot: time, written: Written::of(&snapshot) })
 }
 
 /// True when a snapshot of this time is one of this blob, and not of one that had its name before.
 pub(crate) fn belongs(base: &Blob, time: Timestamp) -> bool {
-    time >= base.created && time.ticks() > base.extra().snapshots_gone_to
+    time >= base.created && time > base.extra().snapshots_gone_to
 }
 
 /// Removes one snapshot.
@@ -118,7 +124,8 @@ pub(crate) async fn remove_one(
     txn.delete(keys::snapshot(place.container, place.name, time));
     let extra = base.extra_mut();
     extra.snapshots = extra.snapshots.saturating_sub(1);
-    place.put(txn, &base)
+    place.put(txn, &base);
+    Ok(())
 }
 
 /// Removes all snapshots of a blob that stays: at once for every reader, the rows of many of them in steps.
@@ -127,7 +134,8 @@ pub(crate) async fn remove_all_of(txn: &Txn, place: Place<'_>, mut base: Blob) -
     extra.snapshots = 0;
     extra.snapshots_gone_to = extra.last_snapshot;
     remove_some(txn, place, Some(&mut base), AT_ONCE).await?;
-    place.put(txn, &base)
+    place.put(txn, &base);
+    Ok(())
 }
 
 /// Removes the snapshots of a blob that is gone.

@@ -2,20 +2,22 @@
 //!
 //! **Invariant.** The index has a row for each tag of each base blob that exists, written with the blob's own row.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::{conditions::WriteRule, lease::LeaseUse};
 use store::{Read, Txn};
 use types::{Timestamp, limits};
 
 use crate::{
+    Blobs,
     errors::BlobError,
     keys,
     lifecycle::Place,
-    object::{Address, SnapshotTime, find, find_part},
+    object::{Address, find, find_part},
+    part::NamedPart,
     permissions,
     preconditions::Preconditions,
-    records::Tags,
+    state::Tags,
 };
 
 /// Why tags are not stored.
@@ -95,26 +97,33 @@ pub(crate) fn unindex(txn: &Txn, place: Place<'_>, tags: &Tags) {
 /// Get Blob Tags.
 #[derive(Clone, Debug)]
 pub struct GetTags<'a> {
-    /// Which.
+    /// The blob that has the tags.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// What it is decided by; its conditions are those of `x-ms-blob-if-…`.
     pub preconditions: Preconditions<'a>,
 }
 
 impl Operation for GetTags<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), permissions::GET_TAGS)
+        self.address.need_part(&self.part, permissions::GET_TAGS)
     }
 }
 
-/// Reads the tags of a blob.
-///
-/// # Errors
-/// It does not exist, a lease or condition stands against it, or the store failed.
-pub async fn get(rows: &impl Read, request: &Authorized<GetTags<'_>>, now: Timestamp) -> Result<Tags, BlobError> {
-    let (_, _, blob) = find_part(rows, &request.address, request.snapshot.as_ref(), now).await?;
+impl Blobs {
+    /// Reads the tags of a blob.
+    ///
+    /// # Errors
+    /// It does not exist, a lease or condition stands against it, or the store failed.
+    pub async fn get_blob_tags(&self, asked: &Asked<GetTags<'_>>) -> Result<Tags, BlobError> {
+        let (rows, now) = self.view();
+        get(&rows, &asked.authorize(&rows).await?, now).await
+    }
+}
+
+async fn get(rows: &impl Read, request: &Authorized<'_, GetTags<'_>>, now: Timestamp) -> Result<Tags, BlobError> {
+    let (_, _, blob) = find_part(rows, &request.address, request.part.by_time(), now).await?;
     request.preconditions.admit_read(blob.as_ref(), now)?;
     let blob = blob.ok_or(BlobError::BlobNotFound)?;
     Ok(blob.extra().tags.clone())
@@ -123,7 +132,7 @@ pub async fn get(rows: &impl Read, request: &Authorized<GetTags<'_>>, now: Times
 /// Set Blob Tags.
 #[derive(Clone, Debug)]
 pub struct SetTags<'a> {
-    /// Which.
+    /// The blob that gets the tags.
     pub address: Address,
     /// What it is decided by; its conditions are those of `x-ms-blob-if-…`.
     pub preconditions: Preconditions<'a>,
@@ -137,12 +146,17 @@ impl Operation for SetTags<'_> {
     }
 }
 
-/// Replaces the tags of a blob. Its ETag stays.
-///
-/// # Errors
-/// It does not exist, the tags are not allowed, a lease or condition stands against it, or the store failed.
-pub async fn set(txn: &Txn, request: &Authorized<SetTags<'_>>) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Replaces the tags of a blob. Its ETag stays.
+    ///
+    /// # Errors
+    /// It does not exist, the tags are not allowed, a lease or condition stands against it, or the store failed.
+    pub async fn set_blob_tags(&self, asked: &Asked<SetTags<'_>>) -> Result<(), BlobError> {
+        self.on_blob(&asked.address, |txn| async move { set(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set(txn: &Txn, request: &Authorized<'_, SetTags<'_>>) -> Result<(), BlobError> {
     let tags = check(request.tags.clone())?;
     let (container, blob) = find(txn, &request.address).await?;
     let blob = blob.filter(|blob| blob.exists(txn.now()));
@@ -152,7 +166,8 @@ pub async fn set(txn: &Txn, request: &Authorized<SetTags<'_>>) -> Result<(), Blo
     unindex(txn, place, &blob.extra().tags);
     index(txn, place, &tags);
     blob.extra_mut().tags = tags;
-    place.put(txn, &blob)
+    place.put(txn, &blob);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,19 +5,19 @@
 
 use std::time::Duration;
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::{conditions::WriteRule, lease::LeaseUse};
-use serde::{Deserialize, Serialize};
 use store::Txn;
 use types::Timestamp;
 
 use crate::{
+    Blobs,
     errors::BlobError,
-    keys,
-    object::{Address, SnapshotTime, find, find_snapshot},
+    object::{Address, find_part},
+    part::NamedPart,
     permissions,
     preconditions::Preconditions,
-    records::{Blob, BlobKind, RehydratePriority, Rehydration, Tier},
+    state::{Blob, BlobKind, RehydratePriority, Rehydration, Tier},
 };
 
 /// How long a rehydration takes when nobody configured anything: long enough to be seen, short enough to wait for.
@@ -26,9 +26,9 @@ pub const REHYDRATION_STANDARD: Duration = Duration::from_secs(10);
 pub const REHYDRATION_HIGH: Duration = Duration::from_secs(2);
 
 macro_rules! tiers {
-    ($($(#[$doc:meta])* $name:ident $text:literal $gib:literal;)*) => {
+    ($($(#[$doc:meta])* $number:literal $name:ident $text:literal $gib:literal;)*) => {
         /// An access tier.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum AccessTier {
             $($(#[$doc])* $name,)*
         }
@@ -37,11 +37,26 @@ macro_rules! tiers {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The word clients know.
+            /// The token of the header.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
+                }
+            }
+
+            /// The number that stands for it in records.
+            pub(crate) const fn number(self) -> u8 {
+                match self {
+                    $(Self::$name => $number,)*
+                }
+            }
+
+            /// The tier that a record means.
+            pub(crate) const fn of_number(number: u8) -> Option<Self> {
+                match number {
+                    $($number => Some(Self::$name),)*
+                    _ => None,
                 }
             }
 
@@ -55,43 +70,44 @@ macro_rules! tiers {
     };
 }
 
+// The numbers are in records: a new tier gets a new one.
 tiers! {
     /// Read often.
-    Hot "Hot" 0;
+    0 Hot "Hot" 0;
     /// Read seldom.
-    Cool "Cool" 0;
+    1 Cool "Cool" 0;
     /// Read rarely.
-    Cold "Cold" 0;
+    2 Cold "Cold" 0;
     /// Not readable until it is rehydrated.
-    Archive "Archive" 0;
+    3 Archive "Archive" 0;
     /// Moved between hot, cool and cold by the service.
-    Smart "Smart" 0;
+    4 Smart "Smart" 0;
     /// Page blobs up to 32 GiB.
-    P4 "P4" 32;
+    5 P4 "P4" 32;
     /// Page blobs up to 64 GiB.
-    P6 "P6" 64;
+    6 P6 "P6" 64;
     /// Page blobs up to 128 GiB.
-    P10 "P10" 128;
+    7 P10 "P10" 128;
     /// Page blobs up to 256 GiB.
-    P15 "P15" 256;
+    8 P15 "P15" 256;
     /// Page blobs up to 512 GiB.
-    P20 "P20" 512;
+    9 P20 "P20" 512;
     /// Page blobs up to 1 TiB.
-    P30 "P30" 1024;
+    10 P30 "P30" 1024;
     /// Page blobs up to 2 TiB.
-    P40 "P40" 2048;
+    11 P40 "P40" 2048;
     /// Page blobs up to 4 TiB.
-    P50 "P50" 4096;
+    12 P50 "P50" 4096;
     /// Page blobs up to 8 TiB.
-    P60 "P60" 8192;
+    13 P60 "P60" 8192;
     /// Page blobs up to 16 TiB.
-    P70 "P70" 16384;
+    14 P70 "P70" 16384;
     /// Page blobs up to 32 TiB.
-    P80 "P80" 32768;
+    15 P80 "P80" 32768;
 }
 
 impl AccessTier {
-    /// Reads the word, whatever its case.
+    /// Reads the token of the header, whatever its case.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|tier| tier.as_str().eq_ignore_ascii_case(text))
@@ -128,14 +144,9 @@ pub(crate) fn properties(blob: &Blob, now: Timestamp) -> Option<TierProperties> 
         let hot = TierProperties { tier: AccessTier::Hot, inferred: true, changed: None, rehydrating: None };
         return (blob.kind == BlobKind::Block).then_some(hot);
     };
-    let set = |tier, changed| TierProperties {
-        tier,
-        inferred: false,
-        changed: Some(Timestamp::from_ticks(changed)),
-        rehydrating: None,
-    };
+    let set = |tier, changed| TierProperties { tier, inferred: false, changed: Some(changed), rehydrating: None };
     Some(match &stored.rehydration {
-        Some(rehydration) if rehydration.due <= now.ticks() => set(rehydration.to, rehydration.due),
+        Some(rehydration) if rehydration.due <= now => set(rehydration.to, rehydration.due),
         Some(rehydration) => TierProperties {
             rehydrating: Some((rehydration.to, rehydration.priority)),
             ..set(stored.tier, stored.changed)
@@ -163,21 +174,21 @@ pub(crate) fn at_creation(
     let Some(tier) = asked else {
         return Ok(old.and_then(|old| {
             let kept = properties(old, now).filter(|kept| !kept.inferred)?;
-            let changed = kept.changed.unwrap_or(now).ticks();
+            let changed = kept.changed.unwrap_or(now);
             Some(Tier { tier: kept.tier, changed, rehydration: None })
         }));
     };
     tier.check(kind, length)?;
-    Ok(Some(Tier { tier, changed: now.ticks(), rehydration: None }))
+    Ok(Some(Tier { tier, changed: now, rehydration: None }))
 }
 
 /// Set Blob Tier.
 #[derive(Clone, Debug)]
 pub struct SetTier<'a> {
-    /// Which.
+    /// The blob that gets the tier.
     pub address: Address,
-    /// A snapshot of it.
-    pub snapshot: Option<SnapshotTime>,
+    /// The part of it that is meant.
+    pub part: NamedPart,
     /// What it is decided by: the lease id and `x-ms-if-tags`.
     pub preconditions: Preconditions<'a>,
     /// The tier.
@@ -190,7 +201,7 @@ pub struct SetTier<'a> {
 
 impl Operation for SetTier<'_> {
     fn need(&self) -> Need<'_> {
-        self.address.need_part(self.snapshot.as_ref(), self.preconditions.need(permissions::SET_TIER))
+        self.address.need_part(&self.part, self.preconditions.need(permissions::SET_TIER))
     }
 }
 
@@ -203,33 +214,30 @@ pub enum TierSet {
     Rehydrating,
 }
 
-/// Sets the tier. The ETag stays.
-///
-/// # Errors
-/// There is no such blob, a lease or condition stands against it, the kind of blob has no such tier, or the store failed.
-pub async fn set(txn: &Txn, request: &Authorized<SetTier<'_>>) -> Result<TierSet, BlobError> {
-    request.confirm(txn).await?;
-    let (container, base) = find(txn, &request.address).await?;
-    let name = request.address.blob.as_str();
-    let (key, blob) = match &request.snapshot {
-        None => (keys::blob(container, name), base),
-        Some(snapshot) => (
-            keys::snapshot(container, name, snapshot.time),
-            find_snapshot(txn, container, name, base.as_ref(), snapshot.time).await?,
-        ),
-    };
+impl Blobs {
+    /// Sets the tier. The ETag stays.
+    ///
+    /// # Errors
+    /// There is no such blob, a lease or condition stands against it, the kind of blob has no such tier, or the store failed.
+    pub async fn set_blob_tier(&self, asked: &Asked<SetTier<'_>>) -> Result<TierSet, BlobError> {
+        self.on_blob(&asked.address, |txn| async move { set(&txn, &asked.authorize(&txn).await?).await }).await
+    }
+}
+
+async fn set(txn: &Txn, request: &Authorized<'_, SetTier<'_>>) -> Result<TierSet, BlobError> {
+    let (key, _, blob) = find_part(txn, &request.address, request.part.by_time(), txn.now()).await?;
     request.preconditions.admit_write(WriteRule::EXISTING, LeaseUse::Annotate, blob.as_ref(), txn.now())?;
     let mut blob = blob.filter(|blob| blob.exists(txn.now())).ok_or(BlobError::BlobNotFound)?;
     let (tier, done) = changed(&blob, request, txn.now())?;
     blob.extra_mut().tier = Some(tier);
-    txn.put(key, blob.encode()?);
+    txn.put(key, blob.encode());
     Ok(done)
 }
 
 fn changed(blob: &Blob, request: &SetTier<'_>, now: Timestamp) -> Result<(Tier, TierSet), BlobError> {
     let asked = request.tier;
     asked.check(blob.kind, blob.length)?;
-    let set = Tier { tier: asked, changed: now.ticks(), rehydration: None };
+    let set = Tier { tier: asked, changed: now, rehydration: None };
     let Some(present) = properties(blob, now) else { return Ok((set, TierSet::Now)) };
     if blob.kind == BlobKind::Page && asked < present.tier {
         return Err(BlobError::CannotChangeToLowerTier);
@@ -246,13 +254,13 @@ fn changed(blob: &Blob, request: &SetTier<'_>, now: Timestamp) -> Result<(Tier, 
                 && priority == RehydratePriority::Standard
             {
                 rehydration.priority = asked;
-                rehydration.due = rehydration.due.min(now.saturating_add(request.rehydration).ticks());
+                rehydration.due = rehydration.due.min(now.saturating_add(request.rehydration));
             }
             Ok((tier, TierSet::Rehydrating))
         }
         (AccessTier::Archive, Some(_)) => Err(BlobError::BlobBeingRehydrated),
         (tier, _) if tier == asked && !present.inferred => {
-            let changed = present.changed.unwrap_or(now).ticks();
+            let changed = present.changed.unwrap_or(now);
             Ok((Tier { tier, changed, rehydration: None }, TierSet::Now))
         }
         _ => Ok((set, TierSet::Now)),
@@ -266,8 +274,8 @@ pub(crate) fn begin_rehydration(
     takes: Duration,
     now: Timestamp,
 ) -> Tier {
-    let changed = blob.extra().tier.as_ref().map_or(now.ticks(), |tier| tier.changed);
-    let due = now.saturating_add(takes).ticks();
+    let changed = blob.extra().tier.as_ref().map_or(now, |tier| tier.changed);
+    let due = now.saturating_add(takes);
     let rehydration = Some(Rehydration { to, priority: priority.unwrap_or_default(), due });
     Tier { tier: AccessTier::Archive, changed, rehydration }
 }

@@ -5,17 +5,17 @@
 mod support;
 
 use blob::{
-    BlobKind, CopyStatus, HttpHeaders, Preconditions,
+    BlobKind, Blobs, CopyStatus, HttpHeaders, Preconditions,
     block_blob::NewBlob,
-    copy::{self, AbortCopy, CopyMode, ForeignSource, PendingCopy},
+    copy::{AbortCopy, CopyCursor, CopyMode, ForeignSource, PendingCopy},
     errors::BlobError,
     tier::AccessTier,
 };
+use bytes::Bytes;
 use concurrency::{
     conditions::{Conditions, ETagCondition},
     lease::{LeaseDuration, LeaseId, LeaseOperation},
 };
-use store::Scope;
 use support::*;
 
 #[test]
@@ -37,8 +37,11 @@ fn a_copy_within_the_account_is_done_at_once_and_lives_its_own_life() {
             assert_eq!(copied.status, CopyStatus::Success);
             let properties = world.properties(&copy).await.unwrap();
             let state = properties.copy.unwrap();
-            assert_eq!((state.status, state.progress()), (CopyStatus::Success, (properties.length, properties.length)));
-            assert!(state.completed().is_some());
+            assert_eq!(
+                (state.status, (state.copied, state.total)),
+                (CopyStatus::Success, (properties.length, properties.length))
+            );
+            assert!(state.completed.is_some());
             world.delete(blob).await.unwrap();
             world.sweep().await;
             assert_eq!(world.get(&copy).await.unwrap(), expected, "{blob}");
@@ -149,21 +152,21 @@ fn foreign(kind: BlobKind, length: u64) -> ForeignSource {
 }
 
 async fn begin(world: &World, to: &str, source: &ForeignSource) -> Outcome<PendingCopy> {
-    let request = &authorized(copy_request(to, Preconditions::default(), CopyMode::CopyBlob));
-    let begun = world.transact(to, |txn| async move { copy::begin_foreign(&txn, request, source).await }).await?;
+    let request = &asked(copy_request(to, Preconditions::default(), CopyMode::CopyBlob));
+    let begun = world.blobs.begin_pending_copy(request, source).await?;
     assert_eq!(begun.0.status, CopyStatus::Pending);
     Ok(begun.1)
 }
 
 async fn bring(world: &World, copy: &PendingCopy, offset: u64, data: &[u8]) -> Outcome<()> {
-    let piece = &world.chunk(data).await;
-    let scope = Scope::new();
-    world.store.transact(scope, |txn| async move { copy::append_piece(&txn, copy, offset, piece).await }).await
+    let mut writer = world.blobs.copied_piece(copy, u64::try_from(data.len()).unwrap())?;
+    writer.write(Bytes::copy_from_slice(data)).await?;
+    world.blobs.append_copied(copy, offset, &writer.finish().await?).await
 }
 
 async fn abort(world: &World, blob: &str, copy_id: &str, lease_id: Option<LeaseId>) -> Outcome<()> {
-    let request = &authorized(AbortCopy { address: address(blob), lease_id, copy_id: copy_id.to_owned() });
-    world.transact(blob, |txn| async move { copy::abort(&txn, request).await }).await
+    let request = &asked(AbortCopy { address: address(blob), lease_id, copy_id: copy_id.to_owned() });
+    world.blobs.abort_copy_blob(request).await
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn a_pending_copy_shows_nothing_and_lets_nobody_write() {
         bring(&world, &copy, 0, b"01234").await.unwrap();
         assert_eq!(world.get("d").await.unwrap(), b"", "a committed blob of zero length");
         let state = world.properties("d").await.unwrap().copy.unwrap();
-        assert_eq!((state.status, state.progress()), (CopyStatus::Pending, (5, 10)));
+        assert_eq!((state.status, (state.copied, state.total)), (CopyStatus::Pending, (5, 10)));
         let pre = Preconditions::default;
         let id = LeaseId::from_u128(1);
         let lease = LeaseOperation::Acquire { proposed: None, fresh: id, duration: LeaseDuration::Infinite };
@@ -196,9 +199,7 @@ fn a_pending_copy_shows_nothing_and_lets_nobody_write() {
             assert_eq!(outcome, "PendingCopyOperation", "{what}");
         }
         bring(&world, &copy, 5, b"56789").await.unwrap();
-        let copied = &copy;
-        let end = |txn| async move { copy::finish(&txn, copied).await };
-        world.store.transact(Scope::new(), end).await.unwrap();
+        world.blobs.finish_copy(&copy).await.unwrap();
         assert_eq!(world.get("d").await.unwrap(), b"0123456789");
         let found = world.properties("d").await.unwrap();
         assert_eq!(found.copy.unwrap().status, CopyStatus::Success);
@@ -221,10 +222,11 @@ fn a_pending_copy_goes_on_after_a_crash() {
         }
         world.engine = world.engine.restart();
         world.store = world.engine.store();
-        let mut cursor = copy::CopyCursor::default();
-        let pending = copy::pending(&world.store.snapshot(), &mut cursor, 2).await.unwrap();
+        world.blobs = Blobs::new(world.store.clone());
+        let mut cursor = CopyCursor::default();
+        let pending = world.blobs.pending_copies(&mut cursor, 2).await.unwrap();
         assert!(pending.len() == 2 && !cursor.is_at_start());
-        let rest = copy::pending(&world.store.snapshot(), &mut cursor, 10).await.unwrap();
+        let rest = world.blobs.pending_copies(&mut cursor, 10).await.unwrap();
         assert!(cursor.is_at_start(), "a round is over");
         let pending = [pending, rest].concat();
         assert_eq!(pending.iter().map(|copy| copy.blob.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
@@ -236,8 +238,7 @@ fn a_pending_copy_goes_on_after_a_crash() {
             );
             bring(&world, copy, 0, &[b'x'; 512]).await.unwrap();
             bring(&world, copy, copy.copied, &[b'y'; 512]).await.unwrap();
-            let end = |txn| async move { copy::finish(&txn, copy).await };
-            world.store.transact(Scope::new(), end).await.unwrap();
+            world.blobs.finish_copy(copy).await.unwrap();
             assert_eq!(world.get(&copy.blob).await.unwrap(), [[b'x'; 512], [b'y'; 512]].concat(), "{}", copy.blob);
         }
         assert_eq!(world.problems().await, Vec::<String>::new());
@@ -263,8 +264,7 @@ fn a_copy_that_is_aborted_or_fails_leaves_an_empty_blob_and_no_bytes() {
 
         let copy = &begin(&world, "e", &foreign(BlobKind::Page, 1024)).await.unwrap();
         bring(&world, copy, 0, &[1; 512]).await.unwrap();
-        let fail = |txn| async move { copy::fail(&txn, copy, "412 the source changed").await };
-        world.store.transact(Scope::new(), fail).await.unwrap();
+        world.blobs.fail_copy(copy, "412 the source changed").await.unwrap();
         let state = world.properties("e").await.unwrap().copy.unwrap();
         assert_eq!((state.status, state.description.as_deref()), (CopyStatus::Failed, Some("412 the source changed")));
         world.put("d", b"new").await.unwrap();
@@ -283,8 +283,7 @@ fn what_a_copy_that_did_not_succeed_left_can_be_written_to() {
                 let copy = &begin(&world, to, &foreign(kind, 1024)).await.unwrap();
                 bring(&world, copy, 0, &[1; 512]).await.unwrap();
                 if fails {
-                    let fail = |txn| async move { copy::fail(&txn, copy, "412 the source changed").await };
-                    world.store.transact(Scope::new(), fail).await.unwrap();
+                    world.blobs.fail_copy(copy, "412 the source changed").await.unwrap();
                 } else {
                     abort(&world, to, &copy.copy_id, None).await.unwrap();
                 }
@@ -315,10 +314,9 @@ fn an_abort_needs_the_lease_of_the_destination() {
         let id = LeaseId::from_u128(1);
         let lease = LeaseOperation::Acquire { proposed: Some(id), fresh: id, duration: LeaseDuration::Infinite };
         world.lease("d", lease).await.unwrap();
-        let request = &authorized(copy_request("d", with_lease(Some(id)), CopyMode::CopyBlob));
+        let request = &asked(copy_request("d", with_lease(Some(id)), CopyMode::CopyBlob));
         let source = &foreign(BlobKind::Block, 10);
-        let begun = |txn| async move { copy::begin_foreign(&txn, request, source).await };
-        let (_, copy) = world.transact("d", begun).await.unwrap();
+        let (_, copy) = world.blobs.begin_pending_copy(request, source).await.unwrap();
         assert_eq!(name_of(&abort(&world, "d", &copy.copy_id, None).await), "IdMissing");
         assert_eq!(name_of(&abort(&world, "d", &copy.copy_id, Some(LeaseId::from_u128(2))).await), "IdMismatch");
         abort(&world, "d", &copy.copy_id, Some(id)).await.unwrap();
@@ -368,7 +366,7 @@ fn a_map_of_very_many_parts_is_copied_by_the_background() {
         }
         blob::sweep::step(&world.store, &mut blob::sweep::Cursor::default()).await.unwrap();
         let state = world.properties("q").await.unwrap().copy.unwrap();
-        assert!(state.status == CopyStatus::Pending && state.progress().0 > 0);
+        assert!(state.status == CopyStatus::Pending && state.copied > 0);
         world.delete("p").await.unwrap();
         world.sweep().await;
         assert_eq!(world.properties("q").await.unwrap().copy.unwrap().status, CopyStatus::Success);

@@ -4,12 +4,7 @@
 
 mod support;
 
-use blob::{
-    Preconditions,
-    object::{self, DeleteSnapshots, ReadBlob},
-    reader,
-    settings::SetProperties,
-};
+use blob::{Preconditions, object::DeleteSnapshots, settings::SetProperties};
 use concurrency::{
     conditions::{Conditions, ETagCondition},
     sequence_number::{SequenceNumber, SequenceNumberAction, SequenceNumberConditions},
@@ -131,35 +126,6 @@ fn a_clear_in_steps_never_shows_two_states_under_one_etag() {
         let after = world.properties("p").await.unwrap().etag;
         assert_eq!(cleared.written.etag, after);
         assert_ne!(before, after);
-        world.check_empties().await;
-    });
-}
-
-#[test]
-fn what_is_written_behind_a_clear_in_steps_stays() {
-    run(async {
-        let world = World::new().await;
-        world.create_pages("p", 40_000 * PAGE).await.unwrap();
-        for page in 0..9_000 {
-            world.fill("p", pages(page * 4, page * 4 + 1), b'a').await.unwrap();
-        }
-        let text = world.properties("p").await.unwrap().etag.to_string();
-        let conditions = Conditions { if_match: Some(ETagCondition::parse(&text).unwrap()), ..Conditions::default() };
-        let preconditions = Preconditions { conditions, ..Preconditions::default() };
-        let numbers = SequenceNumberConditions::default();
-        let clear = world.put_pages("p", pages(0, 40_000), None, preconditions, numbers);
-        // Whoever waits for the blob comes next: the write is between the first step and the second.
-        let write = async {
-            let wait = |_| async {
-                tokio::task::yield_now().await;
-                Ok(())
-            };
-            world.transact("p", wait).await.unwrap();
-            world.fill("p", pages(0, 1), b'w').await.unwrap()
-        };
-        let (written, cleared) = tokio::join!(write, clear);
-        assert!(written.written.etag < cleared.unwrap().written.etag, "it came in between");
-        assert_eq!(world.ranges("p", None, None).await.unwrap(), "0-1", "the clear was decided before the write");
         world.check_empties().await;
     });
 }
@@ -303,66 +269,6 @@ fn a_snapshot_whose_end_is_not_durable_yet_is_read_whole_or_not_at_all() {
             gone => assert_eq!(name_of(&gone), "BlobNotFound"),
         }
         world.check_empties().await;
-    });
-}
-
-#[test]
-fn a_blob_that_is_always_being_written_can_be_read() {
-    run(async {
-        let world = World::new().await;
-        many_parts(&world, 700).await;
-        let request =
-            authorized(ReadBlob { address: address("p"), snapshot: None, preconditions: Preconditions::default() });
-        world.engine.hold();
-        let write = world.fill("p", pages(0, 1), b'y');
-        let open = async {
-            // What is durable is not what the next writer sees: it cannot be kept.
-            let snapshot = world.store.snapshot();
-            let found = object::read_content(&snapshot, &request, world.store.now()).await.unwrap();
-            let open = reader::open(&world.store, &snapshot, &found, 0..found.properties.length);
-            let (opened, kept, ()) = tokio::join!(open, reader::find_and_keep(&world.store, &request), async {
-                tokio::task::yield_now().await;
-                world.engine.release();
-            });
-            assert!(opened.unwrap().is_none());
-            kept.unwrap()
-        };
-        let (written, kept) = tokio::join!(write, open);
-        assert_eq!(kept.properties.etag, written.unwrap().written.etag);
-        let expected = world.get("p").await.unwrap();
-        world.fill("p", pages(0, 1_400), b'z').await.unwrap();
-        world.sweep().await;
-        let (snapshot, length) = (world.store.snapshot(), kept.properties.length);
-        let mut reader = reader::open(&world.store, &snapshot, &kept, 0..length).await.unwrap().unwrap();
-        drop((snapshot, kept));
-        world.sweep().await;
-        assert!(reader.collect(0..length).await.unwrap() == expected);
-        drop(reader);
-        world.sweep().await;
-        assert_eq!(world.engine.stored_chunks(), 1);
-        world.check_empties().await;
-    });
-}
-
-#[test]
-fn a_blob_whose_bytes_went_before_they_were_open_is_found_again() {
-    run(async {
-        let world = World::new().await;
-        world.put("chunk", b"old").await.unwrap();
-        world.stage("list", "1", b"old").await.unwrap();
-        world.commit("list", &["u1"]).await.unwrap();
-        world.create_pages("page", PAGE).await.unwrap();
-        world.fill("page", pages(0, 1), b'o').await.unwrap();
-        for blob in ["chunk", "list", "page"] {
-            let preconditions = Preconditions::default();
-            let request = authorized(ReadBlob { address: address(blob), snapshot: None, preconditions });
-            let snapshot = world.store.snapshot();
-            let found = object::read_content(&snapshot, &request, world.store.now()).await.unwrap();
-            world.delete(blob).await.unwrap();
-            world.sweep().await;
-            let opened = reader::open(&world.store, &snapshot, &found, 0..found.properties.length).await;
-            assert!(opened.unwrap().is_none(), "{blob}");
-        }
     });
 }
 

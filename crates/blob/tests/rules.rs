@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use blob::{
     Preconditions, Written,
-    blocks::{self, BlockListType, GetBlockList},
+    blocks::{BlockListType, GetBlockList},
     copy::CopyMode,
-    page_ranges::{self, GetPageRanges},
+    page_ranges::GetPageRanges,
+    part::NamedPart,
     settings::{Expiry, SetProperties},
-    snapshot::{self, SnapshotBlob},
-    tags::{self, GetTags},
+    snapshot::SnapshotBlob,
+    tags::GetTags,
     tier::AccessTier,
 };
 use concurrency::{
@@ -82,31 +83,32 @@ async fn perform(world: &World, operation: &str, blob: &str, pre: Preconditions<
         "copy blob" => name_of(&world.copy_with("source", None, copy_request(blob, pre, CopyMode::CopyBlob)).await),
         "delete" => name_of(&world.delete_with(blob, None, None, pre).await),
         "snapshot" => {
-            let request = &authorized(SnapshotBlob { address: address(blob), preconditions: pre, metadata: None });
-            name_of(&world.transact(blob, |txn| async move { snapshot::take(&txn, request).await }).await)
+            let request = &asked(SnapshotBlob { address: address(blob), preconditions: pre, metadata: None });
+            name_of(&world.blobs.snapshot_blob(request).await)
         }
         "get properties" => name_of(&world.properties_with(blob, None, pre).await),
         "get block list" => {
             let list = BlockListType::All;
             let (address, if_tags) = (address(blob), pre.if_tags);
-            let request = authorized(GetBlockList { address, snapshot: None, lease_id, if_tags, list });
-            name_of(&blocks::list(&world.store, &request).await)
+            let request = asked(GetBlockList { address, part: NamedPart::Base, lease_id, if_tags, list });
+            name_of(&world.blobs.get_block_list(&request).await)
         }
         "get page ranges" => {
-            let request = authorized(GetPageRanges {
+            let request = asked(GetPageRanges {
                 address: address(blob),
-                snapshot: None,
+                part: NamedPart::Base,
                 preconditions: pre,
                 range: None,
                 previous: None,
                 marker: None,
                 limit: 10,
+                at_once: false,
             });
-            name_of(&page_ranges::list(&world.store.snapshot(), &request, world.store.now()).await)
+            name_of(&world.blobs.get_page_ranges(&request).await)
         }
         "get tags" => {
-            let request = authorized(GetTags { address: address(blob), snapshot: None, preconditions: pre });
-            name_of(&tags::get(&world.store.snapshot(), &request, world.store.now()).await)
+            let request = asked(GetTags { address: address(blob), part: NamedPart::Base, preconditions: pre });
+            name_of(&world.blobs.get_blob_tags(&request).await)
         }
         other => panic!("{other}"),
     }

@@ -10,12 +10,13 @@ use blob::{
     Preconditions, PublicAccess, RehydratePriority,
     block_blob::NewBlob,
     container::{
-        self, ContainerPreconditions, CreateContainer, DeleteContainer, GetContainerProperties, LeaseContainer,
+        ContainerPreconditions, CreateContainer, DeleteContainer, GetContainerProperties, LeaseContainer,
         SetContainerMetadata,
     },
-    find::{self, FindBlobs},
-    list::{self, ListBlobs, ListContainers},
-    settings::{self, Expiry, SetMetadata},
+    find::FindBlobs,
+    list::{ListBlobs, ListContainers},
+    part::NamedPart,
+    settings::{Expiry, SetMetadata},
     tier::{AccessTier, SetTier, TierSet},
 };
 use concurrency::{
@@ -59,31 +60,24 @@ fn a_container_lease_protects_against_deletion_and_nothing_else() {
         let name = || container_name("things");
         let (a, b) = (LeaseId::from_u128(1), LeaseId::from_u128(2));
         let lease = async |operation| {
-            let request = &authorized(LeaseContainer {
-                account: ACCOUNT,
-                name: name(),
-                conditions: Conditions::default(),
-                operation,
-            });
-            let scope = Scope::new();
-            world.store.transact(scope, |txn| async move { container::lease(&txn, request).await }).await
+            let request =
+                &asked(LeaseContainer { account: ACCOUNT, name: name(), conditions: Conditions::default(), operation });
+            world.blobs.lease_container(request).await
         };
         let properties = async |lease_id| {
-            let request = authorized(GetContainerProperties { account: ACCOUNT, name: name(), lease_id });
-            container::properties(&world.store.snapshot(), &request, world.store.now()).await
+            let request = asked(GetContainerProperties { account: ACCOUNT, name: name(), lease_id });
+            world.blobs.get_container_properties(&request).await
         };
         let set = async |lease_id| {
             let preconditions = ContainerPreconditions { lease_id, ..ContainerPreconditions::default() };
             let metadata = vec![("a".to_owned(), "b".to_owned())];
-            let request = &authorized(SetContainerMetadata { account: ACCOUNT, name: name(), preconditions, metadata });
-            let scope = Scope::new();
-            world.store.transact(scope, |txn| async move { container::set_metadata(&txn, request).await }).await
+            let request = &asked(SetContainerMetadata { account: ACCOUNT, name: name(), preconditions, metadata });
+            world.blobs.set_container_metadata(request).await
         };
         let delete = async |lease_id| {
             let preconditions = ContainerPreconditions { lease_id, ..ContainerPreconditions::default() };
-            let request = &authorized(DeleteContainer { account: ACCOUNT, name: name(), preconditions });
-            let scope = Scope::new();
-            world.store.transact(scope, |txn| async move { container::delete(&txn, request).await }).await
+            let request = &asked(DeleteContainer { account: ACCOUNT, name: name(), preconditions });
+            world.blobs.delete_container(request).await
         };
         let before = properties(None).await.unwrap();
         let acquire = |id| LeaseOperation::Acquire { proposed: Some(id), fresh: id, duration: LeaseDuration::Infinite };
@@ -125,10 +119,8 @@ fn conditions_that_a_container_operation_takes() {
         ] {
             let preconditions = ContainerPreconditions { conditions, ..ContainerPreconditions::default() };
             let (name, metadata) = (container_name("things"), Vec::new());
-            let request = &authorized(SetContainerMetadata { account: ACCOUNT, name, preconditions, metadata });
-            let scope = Scope::new();
-            let set = |txn| async move { container::set_metadata(&txn, request).await };
-            assert_eq!(name_of(&world.store.transact(scope, set).await), outcome, "{conditions:?}");
+            let request = &asked(SetContainerMetadata { account: ACCOUNT, name, preconditions, metadata });
+            assert_eq!(name_of(&world.blobs.set_container_metadata(request).await), outcome, "{conditions:?}");
         }
         for (conditions, outcome) in [
             (unmodified(past), "ConditionNotMet(IfUnmodifiedSince)"),
@@ -136,11 +128,8 @@ fn conditions_that_a_container_operation_takes() {
             (unmodified(future), "ok"),
         ] {
             let preconditions = ContainerPreconditions { conditions, ..ContainerPreconditions::default() };
-            let request =
-                &authorized(DeleteContainer { account: ACCOUNT, name: container_name("things"), preconditions });
-            let scope = Scope::new();
-            let delete = |txn| async move { container::delete(&txn, request).await };
-            assert_eq!(name_of(&world.store.transact(scope, delete).await), outcome, "{conditions:?}");
+            let request = &asked(DeleteContainer { account: ACCOUNT, name: container_name("things"), preconditions });
+            assert_eq!(name_of(&world.blobs.delete_container(request).await), outcome, "{conditions:?}");
         }
     });
 }
@@ -149,19 +138,19 @@ fn conditions_that_a_container_operation_takes() {
 fn public_access_stands_in_the_access_control_list() {
     run(async {
         let world = World::new().await;
-        let request = &authorized(CreateContainer {
+        let request = &asked(CreateContainer {
             account: ACCOUNT,
             name: container_name("public"),
             public_access: PublicAccess::Blob,
             metadata: Vec::new(),
         });
         let scope = || Scope::new();
-        world.store.transact(scope(), |txn| async move { container::create(&txn, request).await }).await.unwrap();
+        world.blobs.create_container(request).await.unwrap();
         let holder = access::acl::Holder { service: access::need::Service::Blob, account: ACCOUNT, name: "public" };
         let listed = async || {
             let all =
                 ListContainers { account: ACCOUNT, prefix: String::new(), marker: None, system: false, limit: 10 };
-            let page = list::containers(&world.store.snapshot(), &authorized(all), world.store.now()).await.unwrap();
+            let page = world.blobs.list_containers(&asked(all)).await.unwrap();
             page.items.into_iter().map(|(name, found)| (name, found.public_access)).collect::<Vec<_>>()
         };
         let (private, public) = (PublicAccess::Private, PublicAccess::Blob);
@@ -171,8 +160,8 @@ fn public_access_stands_in_the_access_control_list() {
         world.store.transact(scope(), widen).await.unwrap();
         assert_eq!(listed().await[0].1, PublicAccess::Container);
         let preconditions = ContainerPreconditions::default();
-        let gone = &authorized(DeleteContainer { account: ACCOUNT, name: container_name("public"), preconditions });
-        world.store.transact(scope(), |txn| async move { container::delete(&txn, gone).await }).await.unwrap();
+        let gone = &asked(DeleteContainer { account: ACCOUNT, name: container_name("public"), preconditions });
+        world.blobs.delete_container(gone).await.unwrap();
         assert_eq!(access::acl::read(&world.store.snapshot(), holder).await.unwrap(), access::acl::Acl::default());
     });
 }
@@ -217,17 +206,15 @@ fn a_page_of_a_listing_ends_by_its_bytes() {
             world.put(&name, b"x").await.unwrap();
             let metadata = vec![("m".to_owned(), "v".repeat(8000))];
             let preconditions = Preconditions::default();
-            let request = &authorized(SetMetadata { address: address(&name), preconditions, metadata });
-            world.transact(&name, |txn| async move { settings::set_metadata(&txn, request).await }).await.unwrap();
+            let request = &asked(SetMetadata { address: address(&name), preconditions, metadata });
+            world.blobs.set_blob_metadata(request).await.unwrap();
         }
         for _ in 0..600 {
             world.snapshot("b5").await.unwrap();
         }
         let all =
             ListBlobs { snapshots: true, metadata: true, ..ListBlobs::new(ACCOUNT, container_name("things"), 5000) };
-        let page = |request: ListBlobs| async {
-            list::blobs(&world.store.snapshot(), &authorized(request), world.store.now()).await.unwrap()
-        };
+        let page = |request: ListBlobs| async { world.blobs.list_blobs(&asked(request)).await.unwrap() };
         let first = page(all.clone()).await;
         assert!(first.next.is_some() && first.items.len() < 600, "{} items", first.items.len());
         assert_eq!(world.listing(all.clone()).await.len(), 610, "the pages together are everything");
@@ -241,14 +228,14 @@ async fn found(world: &World, container: Option<&str>, expression: &str) -> Vec<
     let mut names = Vec::new();
     let mut marker = None;
     loop {
-        let request = authorized(FindBlobs {
+        let request = asked(FindBlobs {
             account: ACCOUNT,
             container: container.map(container_name),
             expression: TagExpression::parse(expression, Dialect::Find).unwrap(),
             marker,
             limit: 2,
         });
-        let page = find::blobs(&world.store.snapshot(), &request, world.store.now()).await.unwrap();
+        let page = world.blobs.find_blobs_by_tags(&request).await.unwrap();
         names.extend(page.items.into_iter().map(|blob| format!("{}/{}", blob.container, blob.name)));
         match page.next {
             Some(next) => marker = Some(next),
@@ -321,15 +308,15 @@ fn an_archived_blob_is_not_read_until_it_is_rehydrated() {
         assert_eq!(name_of(&world.set_tier("b", AccessTier::Cool, pre()).await), "BlobBeingRehydrated");
         assert_eq!(world.set_tier("b", AccessTier::Hot, pre()).await.unwrap(), TierSet::Rehydrating);
         time.advance(Duration::from_secs(4));
-        let hurry = &authorized(SetTier {
+        let hurry = &asked(SetTier {
             address: address("b"),
-            snapshot: None,
+            part: NamedPart::Base,
             preconditions: pre(),
             tier: AccessTier::Hot,
             priority: Some(RehydratePriority::High),
             rehydration: Duration::from_secs(1),
         });
-        world.transact("b", |txn| async move { blob::tier::set(&txn, hurry).await }).await.unwrap();
+        world.blobs.set_blob_tier(hurry).await.unwrap();
         time.advance(Duration::from_secs(2));
         let found = world.properties("b").await.unwrap().tier.unwrap();
         assert_eq!((found.tier, found.rehydrating, found.inferred), (AccessTier::Hot, None, false));

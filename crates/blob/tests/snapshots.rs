@@ -4,12 +4,7 @@
 
 mod support;
 
-use blob::{
-    Preconditions,
-    list::ListBlobs,
-    object::DeleteSnapshots,
-    snapshot::{self, SnapshotBlob},
-};
+use blob::{Preconditions, list::ListBlobs, object::DeleteSnapshots, part::BlobPart, snapshot::SnapshotBlob};
 use support::*;
 
 #[test]
@@ -33,8 +28,8 @@ fn a_snapshot_keeps_its_state_and_the_blob_keeps_its_etag() {
         let address = address("b");
         let plain = SnapshotBlob { address, preconditions: Preconditions::default(), metadata: None };
         let take = async |request: SnapshotBlob<'static>| {
-            let request = &authorized(request);
-            world.transact("b", |txn| async move { snapshot::take(&txn, request).await }).await.unwrap()
+            let request = &asked(request);
+            world.blobs.snapshot_blob(request).await.unwrap()
         };
         let first = take(plain.clone()).await;
         assert_eq!(first.written, written, "without metadata it has the blob's ETag");
@@ -46,7 +41,7 @@ fn a_snapshot_keeps_its_state_and_the_blob_keeps_its_etag() {
         assert_eq!(world.get_part("b", Some(first.snapshot)).await.unwrap(), b"one");
         let kept = world.properties_with("b", Some(second.snapshot), Preconditions::default()).await.unwrap();
         assert_eq!(kept.metadata, [("a".to_owned(), "b".to_owned())]);
-        assert_eq!((kept.lease, kept.snapshot), (None, Some(second.snapshot)));
+        assert_eq!((kept.lease, kept.part), (None, BlobPart::Snapshot(second.snapshot)));
         world.check_empties().await;
     });
 }

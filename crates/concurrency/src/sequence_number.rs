@@ -8,6 +8,8 @@
 pub struct SequenceNumber(u64);
 
 impl SequenceNumber {
+    /// That of a new page blob.
+    pub const ZERO: Self = Self(0);
     /// The largest one.
     pub const MAX: Self = Self(i64::MAX.unsigned_abs());
 

@@ -4,7 +4,7 @@
 //! queue's row wait for each other; Put Message only reads the row, so puts do not.
 
 use access::{
-    Allowed, Asked, Operation,
+    Asked, Authorized, Operation,
     acl::{self, Acl, Holder},
     need::{Need, Service},
 };
@@ -136,7 +136,7 @@ impl Queues {
     }
 }
 
-async fn create(txn: &Txn, request: &Allowed<'_, CreateQueue>) -> Result<Created, QueueError> {
+async fn create(txn: &Txn, request: &Authorized<'_, CreateQueue>) -> Result<Created, QueueError> {
     let key = request.address.key();
     if let Some(row) = txn.get(&key).await? {
         let found = records::decode_queue(&row)?;
@@ -196,7 +196,7 @@ impl Operation for SetQueueMetadata {
     }
 }
 
-async fn set_metadata(txn: &Txn, request: &Allowed<'_, SetQueueMetadata>) -> Result<(), QueueError> {
+async fn set_metadata(txn: &Txn, request: &Authorized<'_, SetQueueMetadata>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
     let queue = Queue { metadata: request.metadata.clone(), ..queue };
     txn.put(request.address.key(), records::encode_queue(&queue));
@@ -216,7 +216,7 @@ impl Operation for ClearMessages {
     }
 }
 
-async fn clear(txn: &Txn, request: &Allowed<'_, ClearMessages>) -> Result<(), QueueError> {
+async fn clear(txn: &Txn, request: &Authorized<'_, ClearMessages>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
     txn.put(keys::sweep(queue.index()), records::encode_place(Place::FIRST));
     let generation = queue.generation.saturating_add(1);
@@ -237,7 +237,7 @@ impl Operation for DeleteQueue {
     }
 }
 
-async fn delete(txn: &Txn, request: &Allowed<'_, DeleteQueue>) -> Result<(), QueueError> {
+async fn delete(txn: &Txn, request: &Authorized<'_, DeleteQueue>) -> Result<(), QueueError> {
     let queue = find(txn, &request.address).await?;
     txn.delete(request.address.key());
     txn.put(keys::sweep(queue.index()), records::encode_place(Place::FIRST));

@@ -1,4 +1,4 @@
-//! Who sends a request: its credential becomes a grant, and a grant the proof that an operation needs.
+//! Who sends a request: its credential becomes a grant, by which operations are asked for.
 //!
 //! Decides nothing: it hands the parts of a request to `access`, and turns refusals into answers. Which credential counts
 //! is told here once: the Authorization header, or else the signature in the query, or else none. Both count together only
@@ -7,14 +7,13 @@
 use std::sync::Arc;
 
 use access::{
-    Account, Accounts, Asked, Authorized, Denied, Grant, Operation,
+    Account, Accounts, Asked, Denied, Grant, Operation,
     bearer::{self, Identity, TokenRefusal},
     need::Service,
     sas::{self, Fields, Overrides, SasRefusal, SignedTarget},
     shared_key::{self, Scheme, SharedKeyRefusal, SignedParts},
 };
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use store::Read;
 use types::{ErrorCode, ServiceVersion, Timestamp, UnitId};
 
 use crate::{
@@ -84,24 +83,6 @@ impl Caller {
             Some(_) => no_credential(&self.challenge.value),
             None => error,
         }
-    }
-
-    /// The proof that the caller may do this.
-    ///
-    /// # Errors
-    /// It may not.
-    pub async fn authorize<Op: Operation>(
-        &self,
-        rows: &impl Read,
-        operation: Op,
-    ) -> Result<Authorized<Op>, ServiceError> {
-        self.grant.authorize(rows, operation).await.map_err(|denied| match denied {
-            Denied::NotPublic if self.challenge.hides => {
-                ServiceError::new(ErrorCode::ResourceNotFound, "The specified resource does not exist.")
-            }
-            Denied::NotPublic | Denied::NoCredential => no_credential(&self.challenge.value),
-            other => denied_answer(&other),
-        })
     }
 
     /// The proof that there is a credential, whatever it allows. Bodies are collected for those who have it only.

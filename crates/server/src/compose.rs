@@ -7,6 +7,7 @@ use std::sync::Arc;
 use access::{AccountKey, Accounts, bearer::Bearer};
 use account::Settings;
 use anyhow::{Result, anyhow};
+use blob::Blobs;
 use blob_rest::{BlobService, Copies};
 use queue::Queues;
 use queue_rest::QueueService;
@@ -28,6 +29,8 @@ pub(crate) type Build = fn(&Parts<'_>) -> Arc<dyn Service>;
 pub(crate) struct Parts<'a> {
     pub(crate) store: &'a Store,
     pub(crate) accounts: &'a Arc<Accounts>,
+    /// Shared with the copies that go on in the background.
+    pub(crate) blobs: &'a Blobs,
     pub(crate) copies: &'a Arc<Copies>,
 }
 
@@ -55,7 +58,8 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
 }
 
 fn blob(parts: &Parts<'_>) -> Arc<dyn Service> {
-    Arc::new(BlobService::new(parts.store.clone(), Arc::clone(parts.accounts), Arc::clone(parts.copies)))
+    let (blobs, settings) = (parts.blobs.clone(), Settings::new(parts.store.clone()));
+    Arc::new(BlobService::new(blobs, settings, Arc::clone(parts.accounts), Arc::clone(parts.copies)))
 }
 
 fn queue(parts: &Parts<'_>) -> Arc<dyn Service> {

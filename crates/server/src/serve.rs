@@ -11,6 +11,7 @@ use std::{
 
 use access::{Origin, bearer::Bearer};
 use anyhow::{Context as _, Result, bail};
+use blob::Blobs;
 use blob_rest::{Copies, Here};
 use net::{Listener, Shutdown, Tls, descriptors};
 use rest::{Commons, Host, Service, limits::Limits};
@@ -155,7 +156,8 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         remote: config.copy_sources_remote.clone(),
     };
     let copies = Arc::new(Copies::new(client, here));
-    let parts = Parts { store: &opened.store, accounts: &accounts, copies: &copies };
+    let blobs = Blobs::new(opened.store.clone());
+    let parts = Parts { store: &opened.store, accounts: &accounts, blobs: &blobs, copies: &copies };
     for service in services {
         endpoints.push(ports.open_service(service, config, &parts, tls.as_ref().map(Certificate::tls))?);
     }
@@ -176,7 +178,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         accounts: Arc::clone(&accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);
-    ports.tasks.spawn(Arc::clone(&copies).run(opened.store.clone(), shutdown.clone()));
+    ports.tasks.spawn(Arc::clone(&copies).run(blobs, shutdown.clone()));
     ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let ports_file = config.ports_file.as_deref();

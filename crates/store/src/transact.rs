@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use types::{Timestamp, UnitId};
+use types::Timestamp;
 
 use crate::{
     chunk::{ChunkRef, ChunkSource, ChunkWriter},
@@ -41,19 +41,6 @@ impl<'a> Scope<'a> {
     #[must_use]
     pub const fn of(object: &'a [u8]) -> Self {
         Self { object, reclaims: false }
-    }
-
-    /// The same as [`Scope::new`]: a whole store is one domain of consistency.
-    #[must_use]
-    pub const fn unit(_: UnitId) -> Self {
-        Self::new()
-    }
-
-    /// Its writers queue on this object.
-    #[must_use]
-    pub const fn object(mut self, object: &'a [u8]) -> Self {
-        self.object = object;
-        self
     }
 
     /// It gives space back in the end, so it is accepted while the disk is full.

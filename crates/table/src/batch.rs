@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use access::{Allowed, Asked};
+use access::{Asked, Authorized};
 use store::{Read, Scope, Txn};
 use types::limits::ENTITY_BATCH_MAX;
 
@@ -87,7 +87,7 @@ impl Tables {
 async fn authorize<'a, 'b>(
     rows: &impl Read,
     asked: &'a [Asked<ChangeEntity<'b>>],
-) -> Result<Vec<Allowed<'a, ChangeEntity<'b>>>, BatchError> {
+) -> Result<Vec<Authorized<'a, ChangeEntity<'b>>>, BatchError> {
     let mut allowed = Vec::with_capacity(asked.len());
     for (index, change) in asked.iter().enumerate() {
         allowed.push(change.authorize(rows).await.map_err(|denied| BatchError::at(index)(denied.into()))?);
@@ -95,7 +95,7 @@ async fn authorize<'a, 'b>(
     Ok(allowed)
 }
 
-async fn execute(txn: &Txn, changes: &[Allowed<'_, ChangeEntity<'_>>]) -> Result<Vec<Changed>, BatchError> {
+async fn execute(txn: &Txn, changes: &[Authorized<'_, ChangeEntity<'_>>]) -> Result<Vec<Changed>, BatchError> {
     one_group(changes)?;
     let Some(first) = changes.first() else { return Ok(Vec::new()) };
     let table = find(txn, &first.table).await.map_err(BatchError::at(0))?.unit;
@@ -107,7 +107,7 @@ async fn execute(txn: &Txn, changes: &[Allowed<'_, ChangeEntity<'_>>]) -> Result
 }
 
 /// All changes are about different entities of one table and one PartitionKey.
-fn one_group(changes: &[Allowed<'_, ChangeEntity<'_>>]) -> Result<(), BatchError> {
+fn one_group(changes: &[Authorized<'_, ChangeEntity<'_>>]) -> Result<(), BatchError> {
     let Some(first) = changes.first() else { return Ok(()) };
     let mut seen = HashSet::with_capacity(changes.len());
     for (index, change) in changes.iter().enumerate() {

@@ -3,7 +3,7 @@
 //! What `If-Match` means for each is decided in `concurrency`. Writers of one entity queue on its row; writers of one
 //! partition do not meet at all.
 
-use access::{Allowed, Asked, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::table_etag::{EntityETag, EntityEffect, EntityOperation, EntityRefusal, IfMatch};
 use store::{Read, Row, Scope, StoreError, Txn};
@@ -145,7 +145,7 @@ impl Tables {
 pub(crate) async fn apply(
     txn: &Txn,
     table: UnitId,
-    request: &Allowed<'_, ChangeEntity<'_>>,
+    request: &Authorized<'_, ChangeEntity<'_>>,
 ) -> Result<Changed, TableError> {
     if !authorised(request).contains(&request.key) {
         return Err(TableError::OutsideOfRange);
@@ -195,7 +195,7 @@ impl Operation for GetEntity {
     }
 }
 
-async fn get(rows: &impl Read, request: &Allowed<'_, GetEntity>) -> Result<Entity, TableError> {
+async fn get(rows: &impl Read, request: &Authorized<'_, GetEntity>) -> Result<Entity, TableError> {
     let table = find(rows, &request.table).await?.unit;
     if !authorised(request).contains(&request.key) {
         return Err(TableError::OutsideOfRange);

@@ -9,7 +9,7 @@ mod parse;
 pub mod plan;
 pub(crate) mod range;
 
-use access::{Allowed, Asked, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::table_etag::{EntityOperation, IfMatch};
 use store::{Direction, Read};
@@ -90,7 +90,7 @@ impl Tables {
     }
 }
 
-async fn entities(rows: &impl Read, request: &Allowed<'_, QueryEntities>) -> Result<EntityPage, TableError> {
+async fn entities(rows: &impl Read, request: &Authorized<'_, QueryEntities>) -> Result<EntityPage, TableError> {
     let table = find(rows, &request.table).await?.unit;
     if request.top == 0 {
         // Nothing is asked for, so there is nothing to go on with either.

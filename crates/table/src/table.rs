@@ -1,7 +1,7 @@
 //! Tables: create, query, delete. Names compare without case and keep the case they were created with.
 
 use access::{
-    Allowed, Asked, Operation,
+    Asked, Authorized, Operation,
     acl::{self, Acl, Holder},
     need::{Need, Service},
 };
@@ -108,7 +108,7 @@ impl Tables {
     }
 }
 
-async fn create(txn: &Txn, request: &Allowed<'_, CreateTable>) -> Result<(), TableError> {
+async fn create(txn: &Txn, request: &Authorized<'_, CreateTable>) -> Result<(), TableError> {
     let address = &request.address;
     let key = keys::table(address.account, &address.name);
     if txn.get(&key).await?.is_some() {
@@ -132,7 +132,7 @@ impl Operation for DeleteTable {
     }
 }
 
-async fn delete(txn: &Txn, request: &Allowed<'_, DeleteTable>) -> Result<(), TableError> {
+async fn delete(txn: &Txn, request: &Authorized<'_, DeleteTable>) -> Result<(), TableError> {
     let table = find(txn, &request.address).await?;
     txn.delete(keys::table(request.address.account, &request.address.name));
     acl::write(txn, request.address.holder(), &Acl::default())?;
@@ -168,7 +168,7 @@ pub struct TablePage {
     pub next: Option<String>,
 }
 
-async fn query(rows: &impl Read, request: &Allowed<'_, QueryTables>) -> Result<TablePage, TableError> {
+async fn query(rows: &impl Read, request: &Authorized<'_, QueryTables>) -> Result<TablePage, TableError> {
     let top = request.top.min(QUERY_PAGE_MAX);
     if top == 0 {
         return Ok(TablePage { names: Vec::new(), next: None });

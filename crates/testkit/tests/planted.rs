@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use ::queue::Queues;
 use account::Settings;
+use blob::Blobs;
 use blob_rest::{BlobService, Copies, Here};
 use queue_rest::QueueService;
 use store::{Store, clock::SystemTime};
@@ -35,7 +36,8 @@ type Build = fn(Parts) -> Arc<dyn rest::Service>;
 
 fn blobs(parts: Parts) -> Arc<dyn rest::Service> {
     let copies = Copies::new(Arc::new(Nowhere), Here::default());
-    Arc::new(BlobService::new(parts.store, parts.accounts, Arc::new(copies)))
+    let (blobs, settings) = (Blobs::new(parts.store.clone()), Settings::new(parts.store));
+    Arc::new(BlobService::new(blobs, settings, parts.accounts, Arc::new(copies)))
 }
 
 fn queues(parts: Parts) -> Arc<dyn rest::Service> {

@@ -10,29 +10,9 @@ const NAMES: &[&str] = &["Store", "Txn", "Scope", "Snapshot", "Read"];
 /// What only a service does.
 const CALLS: &[&str] = &[".transact(", ".snapshot("];
 
-/// Files and folders that still run transactions themselves, to be converted.
-const STILL: &[&str] = &[
-    "crates/blob-rest/",
-    // `Caller::authorize`, which the crates above call.
-    "crates/rest/src/caller.rs",
-];
-
 /// Every line of a REST crate that names the store or a view of it.
 pub(super) fn check(files: &[SourceFile]) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for file in files.iter().filter(|file| speaks_rest(&file.path)) {
-        if !STILL.iter().any(|still| file.path.starts_with(still)) {
-            violations.extend(look(file));
-        }
-    }
-    for still in STILL {
-        let sources = || files.iter().filter(|file| file.path.starts_with(still) && speaks_rest(&file.path));
-        if sources().next().is_some() && sources().all(|file| look(file).is_empty()) {
-            let message = "names no store any more; remove it from STILL in protocols.rs";
-            violations.push(Violation::new(*still, 1, message));
-        }
-    }
-    violations
+    files.iter().filter(|file| speaks_rest(&file.path)).flat_map(look).collect()
 }
 
 /// True for what a REST crate is made of, not for its tests.
@@ -112,15 +92,6 @@ mod tests {
         let text = "use store::Store;";
         for path in ["crates/blob/src/a.rs", "crates/server/src/a.rs", "crates/file-rest/tests/a.rs"] {
             assert_eq!(lines(path, text), [0_usize; 0], "{path}");
-        }
-    }
-
-    #[test]
-    fn who_is_converted_is_no_exception_any_more() {
-        for still in STILL {
-            let path = if still.ends_with('/') { format!("{still}src/a.rs") } else { (*still).to_owned() };
-            assert_eq!(lines(&path, "use store::Store;"), [0_usize; 0], "{path}");
-            assert_eq!(lines(&path, "use store::StoreError;"), [1], "{path}");
         }
     }
 }

@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Row] = &[
     // Plumbing: no storage, no rules; of the store only how its failures are answered, of access and account what is in documents and signatures.
     row("rest",           Ring::Protocols,  &["types", "md5", "store", "access", "account", "net"]),
     // A protocol speaks for one service.
-    row("blob-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "blob", "rest"]),
+    row("blob-rest",      Ring::Protocols,  &["types", "concurrency", "access", "account", "blob", "rest"]),
     row("queue-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "queue", "rest"]),
     row("table-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "table", "rest"]),
     row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "file", "rest"]),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     account::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY},
-    authorized::served_for_tests,
+    grant::served_for_tests,
     need::{Action, Part, Rule},
 };
 

@@ -15,7 +15,7 @@ const NOW: Timestamp = Timestamp::from_seconds(1_794_700_800);
 const DATE: &str = "Sun, 15 Nov 2026 00:00:00 GMT";
 
 fn accounts() -> (Accounts, Arc<Account>) {
-    crate::authorized::served_for_tests(DEVELOPMENT_ACCOUNT, &[DEVELOPMENT_KEY, "AQI="])
+    crate::grant::served_for_tests(DEVELOPMENT_ACCOUNT, &[DEVELOPMENT_KEY, "AQI="])
 }
 
 fn sign(key: &str, text: &str) -> String {

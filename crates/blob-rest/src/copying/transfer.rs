@@ -3,17 +3,13 @@
 //! **Invariants.** What was brought is kept when the copy stops, if the source can say that it is still the same. A source that
 //! is slower than the least rate is given up like one that does not answer.
 
-use blob::{
-    copy::{self, PendingCopy},
-    errors::BlobError,
-};
+use blob::{Blobs, copy::PendingCopy, errors::BlobError};
 use bytes::Bytes;
 use http::{HeaderName, StatusCode, header};
 use rest::{
     Shutdown,
     outgoing::{Fetch, FetchError, Fetched, Outgoing},
 };
-use store::{Scope, Store, StoreError};
 use tokio::time::{Instant, timeout_at};
 
 use super::Pace;
@@ -45,12 +41,6 @@ impl From<BlobError> for Stop {
     }
 }
 
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Self {
-        Self::Later(error.to_string())
-    }
-}
-
 impl From<FetchError> for Stop {
     fn from(error: FetchError) -> Self {
         match error {
@@ -71,7 +61,7 @@ pub(super) enum Turn {
 
 /// What a turn needs.
 pub(super) struct Transfer<'a, W> {
-    pub(super) store: &'a Store,
+    pub(super) blobs: &'a Blobs,
     pub(super) outgoing: &'a dyn Outgoing,
     pub(super) pace: Pace,
     /// Whether somebody waits for a turn.
@@ -113,8 +103,7 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
     }
 
     async fn fail(&self, copy: &PendingCopy, why: &str) {
-        let ended = self.store.transact(Scope::new(), |txn| async move { copy::fail(&txn, copy, why).await }).await;
-        if let Err(error) = ended
+        if let Err(error) = self.blobs.fail_copy(copy, why).await
             && !matches!(error, BlobError::NoPendingCopyOperation)
         {
             tracing::warn!(copy = copy.copy_id, %error, "a copy that failed could not be ended");
@@ -129,8 +118,7 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
                 self.piece(copy, &mut fetched, &mut arriving, begun).await?;
             }
         }
-        let done = &*copy;
-        self.store.transact(Scope::new(), |txn| async move { copy::finish(&txn, done).await }).await?;
+        self.blobs.finish_copy(copy).await?;
         Ok(())
     }
 
@@ -143,7 +131,7 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
         begun: Instant,
     ) -> Result<(), Stop> {
         let wanted = PIECE_BYTES.min(copy.total - copy.copied);
-        let mut writer = self.store.write_chunk(Some(wanted))?;
+        let mut writer = self.blobs.copied_piece(copy, wanted)?;
         let mut written = 0;
         let mut stopped = Ok(());
         while written < wanted && stopped.is_ok() {
@@ -158,12 +146,8 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
         }
         // Without an ETag everything is fetched again anyway.
         if written == wanted || (written > 0 && copy.etag.is_some()) {
-            let chunk = &writer.finish().await?;
-            let pending = &*copy;
-            let kept = self.store.transact(Scope::new(), |txn| async move {
-                copy::append_piece(&txn, pending, pending.copied, chunk).await
-            });
-            kept.await?;
+            let piece = writer.finish().await?;
+            self.blobs.append_copied(copy, copy.copied, &piece).await?;
             copy.copied += written;
         }
         // What is all here is finished in this turn.

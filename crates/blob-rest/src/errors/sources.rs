@@ -4,7 +4,7 @@
 use blob::{copy::CopyMode, errors::BlobError};
 use concurrency::conditions::{ConditionHeader, SourceRefusal};
 use http::{HeaderValue, StatusCode};
-use rest::{ServiceError, outgoing::FetchError};
+use rest::{ServiceError, caller::denied_answer, outgoing::FetchError};
 use types::ErrorCode;
 
 use crate::header_names::{COPY_SOURCE_ERROR_CODE, COPY_SOURCE_STATUS_CODE};
@@ -29,10 +29,11 @@ impl SourceUse {
     }
 }
 
-/// What a client is answered when a source here is refused.
-pub(crate) fn of(usage: SourceUse, error: BlobError) -> ServiceError {
+/// What a client is answered when a source here is refused. `explain` is [`rest::Caller::explain`].
+pub(crate) fn of(explain: impl Fn(ServiceError) -> ServiceError, usage: SourceUse, error: BlobError) -> ServiceError {
     match error {
         BlobError::Source(refusal) => refused(usage, refusal),
+        BlobError::SourceDenied(denied) => answered(&explain(denied_answer(&denied))),
         error => super::of(error),
     }
 }
@@ -66,6 +67,11 @@ pub(crate) fn condition(usage: SourceUse, header: ConditionHeader) -> ServiceErr
             unverified(StatusCode::NOT_MODIFIED, "ConditionNotMet", super::NOT_MET)
         }
     }
+}
+
+/// A source here would answer this.
+pub(crate) fn answered(error: &ServiceError) -> ServiceError {
+    unverified(error.status, error.code.as_str(), &error.message)
 }
 
 /// The source answered that it cannot be read.

@@ -1,5 +1,6 @@
 //! Every refusal against the reference of codes.
 
+use access::Denied;
 use concurrency::conditions::SourceRefusal;
 use types::{ETag, Timestamp};
 
@@ -73,6 +74,9 @@ fn table() -> Vec<(BlobError, u16, String)> {
         (BlobError::InvalidBlockList, 400, "InvalidBlockList"),
         (BlobError::InvalidPageRange { start: 0, end: 1 }, 416, "InvalidPageRange"),
         (BlobError::InvalidRange, 416, "InvalidRange"),
+        (BlobError::RangeBehindTheEnd { length: 1 }, 416, "InvalidRange"),
+        (BlobError::ChangesTooOften, 503, "ServerBusy"),
+        (BlobError::SourceChangesTooOften, 503, "ServerBusy"),
         (BlobError::InvalidPageBlobLength(1), 400, "InvalidHeaderValue"),
         (BlobError::TooLarge(1), 413, "RequestBodyTooLarge"),
         (BlobError::PreviousSnapshotNotFound, 409, "PreviousSnapshotNotFound"),
@@ -91,6 +95,8 @@ fn table() -> Vec<(BlobError, u16, String)> {
         (BlobError::BothTags, 400, "BothUserTagsAndSourceTagsCopyPresentException"),
         (BlobError::InvalidExpiry, 400, "InvalidHeaderValue"),
         (BlobError::NotForSnapshots, 400, "InvalidOperation"),
+        (BlobError::Denied(Denied::PermissionMismatch), 403, "AuthorizationPermissionMismatch"),
+        (BlobError::SourceDenied(Denied::PermissionMismatch), 403, "AuthorizationPermissionMismatch"),
     ];
     let about = [(About::Blob, "Blob"), (About::Container, "Container")];
     let leases = about.into_iter().flat_map(|(about, noun)| {
@@ -138,7 +144,14 @@ fn put_blob_from_url_tells_the_conditions_of_its_target_apart() {
         (CopyMode::CopyBlob, IfMatch, "ConditionNotMet"),
     ];
     for (mode, header, code) in table {
-        let answer = of_copy(mode, BlobError::Write(WriteRefusal::ConditionNotMet(header)));
+        let answer = of_copy(|error| error, mode, BlobError::Write(WriteRefusal::ConditionNotMet(header)));
         assert_eq!((answer.status.as_u16(), answer.code.as_str()), (412, code), "{mode:?} {header:?}");
     }
+}
+
+#[test]
+fn a_range_behind_the_end_tells_the_length() {
+    let answer = of(BlobError::RangeBehindTheEnd { length: 7 });
+    let told = answer.headers.iter().find(|(name, _)| *name == header::CONTENT_RANGE);
+    assert_eq!(told.map(|(_, value)| value.as_bytes()), Some(b"bytes */7".as_slice()));
 }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use blob::{
     BlobProperties, CopyState,
-    list::{self, ListBlobs, Listed},
+    list::{ListBlobs, Listed},
+    part::BlobPart,
     tier::TierProperties,
 };
 use rest::{Caller, Request, Response, ServiceError, dates, xml::XmlWriter};
@@ -40,23 +41,18 @@ pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Requ
     }
     let container = names::container(request)?;
     let place = |text| marker::decode(text).ok_or_else(|| not_given_out(text));
-    let operation = caller
-        .authorize(
-            &service.store.snapshot(),
-            ListBlobs {
-                prefix: asked.prefix.to_owned(),
-                delimiter: asked.delimiter.map(str::to_owned),
-                marker: asked.marker.map(place).transpose()?,
-                start_from: request.target.query.get("startFrom").map(str::to_owned),
-                snapshots: includes.has("snapshots"),
-                uncommitted: includes.has("uncommittedblobs"),
-                metadata: includes.has("metadata"),
-                tags: includes.has("tags"),
-                ..ListBlobs::new(caller.unit(), container.clone(), asked.limit)
-            },
-        )
-        .await?;
-    let page = list::blobs(&service.store.snapshot(), &operation, service.store.now()).await.map_err(errors::of)?;
+    let listing = caller.ask(ListBlobs {
+        prefix: asked.prefix.to_owned(),
+        delimiter: asked.delimiter.map(str::to_owned),
+        marker: asked.marker.map(place).transpose()?,
+        start_from: request.target.query.get("startFrom").map(str::to_owned),
+        snapshots: includes.has("snapshots"),
+        uncommitted: includes.has("uncommittedblobs"),
+        metadata: includes.has("metadata"),
+        tags: includes.has("tags"),
+        ..ListBlobs::new(caller.unit(), container.clone(), asked.limit)
+    });
+    let page = service.blobs.list_blobs(&listing).await.map_err(errors::of)?;
     let address = endpoint(caller, request);
     let form = Form { version: caller.version, container: format!("{address}{}", container.as_str()), includes };
     let mut xml = XmlWriter::document();
@@ -115,7 +111,10 @@ impl Form<'_> {
     fn blob(&self, xml: &mut XmlWriter, name: &str, found: &BlobProperties) {
         xml.open("Blob");
         self.name(xml, name);
-        let snapshot = found.snapshot.map(dates::iso8601);
+        let snapshot = match found.part {
+            BlobPart::Snapshot(time) => Some(dates::iso8601(time)),
+            BlobPart::Base | BlobPart::Version(_) => None,
+        };
         xml.optional("Snapshot", snapshot.as_deref());
         if !self.version.has(Switch::EndpointsInListings) {
             xml.element("Url", &self.url(name, snapshot.as_deref()));
@@ -200,6 +199,6 @@ fn copy(xml: &mut XmlWriter, state: &CopyState) {
     xml.element("CopyStatus", described::copy_status(state.status));
     xml.element("CopySource", &state.source);
     xml.element("CopyProgress", &described::copy_progress(state));
-    xml.optional("CopyCompletionTime", state.completed().map(dates::rfc1123).as_deref());
+    xml.optional("CopyCompletionTime", state.completed.map(dates::rfc1123).as_deref());
     xml.optional("CopyStatusDescription", state.description.as_deref());
 }

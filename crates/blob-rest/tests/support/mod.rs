@@ -9,7 +9,9 @@ use access::{
     need::Service,
     sas::{Fields, sign::sign},
 };
+use account::Settings;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use blob::Blobs;
 use blob_rest::{BlobService, Copies, Here};
 use rest::outgoing::Outgoing;
 use testkit::{ACCOUNT, Answer, KEY, Nowhere, RestService};
@@ -29,7 +31,8 @@ pub(crate) async fn service_fetching(outgoing: Arc<dyn Outgoing>, here: Here) ->
 
 async fn with_copies(copies: impl FnOnce() -> Copies) -> RestService {
     let build = |parts: testkit::Parts| -> Arc<dyn rest::Service> {
-        Arc::new(BlobService::new(parts.store, parts.accounts, Arc::new(copies())))
+        let (blobs, settings) = (Blobs::new(parts.store.clone()), Settings::new(parts.store));
+        Arc::new(BlobService::new(blobs, settings, parts.accounts, Arc::new(copies())))
     };
     RestService::new(build).await.unwrap()
 }

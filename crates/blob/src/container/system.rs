@@ -4,11 +4,11 @@
 //! Users read them and delete their blobs. Nothing is logged into them yet; see `docs/compat.md`.
 
 use access::need::PublicAccess;
-use store::{Read, Scope, Store};
+use store::Read;
 use types::{UnitId, names::ContainerName};
 
 use super::{CreateContainer, make};
-use crate::{errors::BlobError, keys};
+use crate::{Blobs, errors::BlobError, keys};
 
 /// True for a container of the service.
 #[must_use]
@@ -24,19 +24,21 @@ pub fn admit_user_write(name: &ContainerName) -> Result<(), BlobError> {
     if is_system(name) { Err(BlobError::SystemContainer) } else { Ok(()) }
 }
 
-/// Makes the containers of the service in an account, if they are not there yet: when somebody first asks for them.
-///
-/// # Errors
-/// The store failed.
-pub async fn ensure(store: &Store, account: UnitId) -> Result<(), BlobError> {
-    let Ok(name) = ContainerName::parse(ContainerName::LOGS) else { return Ok(()) };
-    if store.snapshot().get(&keys::container(account, &name)).await?.is_some() {
-        return Ok(());
-    }
-    let wanted = &CreateContainer { account, name, public_access: PublicAccess::Private, metadata: Vec::new() };
-    match store.transact(Scope::new(), |txn| async move { make(&txn, wanted).await }).await {
-        // Somebody else was faster.
-        Ok(_) | Err(BlobError::ContainerAlreadyExists) => Ok(()),
-        Err(error) => Err(error),
+impl Blobs {
+    /// Makes the containers of the service in an account, if they are not there yet: when somebody first asks for them.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn ensure_system_containers(&self, account: UnitId) -> Result<(), BlobError> {
+        let Ok(name) = ContainerName::parse(ContainerName::LOGS) else { return Ok(()) };
+        if self.store.snapshot().get(&keys::container(account, &name)).await?.is_some() {
+            return Ok(());
+        }
+        let wanted = &CreateContainer { account, name, public_access: PublicAccess::Private, metadata: Vec::new() };
+        match self.transact(|txn| async move { make(&txn, wanted).await }).await {
+            // Somebody else was faster.
+            Ok(_) | Err(BlobError::ContainerAlreadyExists) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }

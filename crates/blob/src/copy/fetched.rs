@@ -13,21 +13,17 @@ use crate::{
     errors::BlobError,
     object::find_to_replace,
     properties::Written,
-    records::{BlobKind, CopyStatus, Metadata},
+    state::{BlobKind, CopyStatus, Metadata},
 };
 
 /// Makes a block blob of bytes that were fetched and written to a chunk, at once.
-///
-/// # Errors
-/// A lease or condition stands against it, or the store failed.
-pub async fn put_fetched(
+pub(super) async fn put_fetched(
     txn: &Txn,
-    request: &Authorized<CopyBlob<'_>>,
+    request: &Authorized<'_, CopyBlob<'_>>,
     source: &ForeignSource,
     body: &PendingChunk,
     content_md5: Option<[u8; 16]>,
 ) -> Result<Copied, BlobError> {
-    request.confirm(txn).await?;
     if request.copy_tags && !request.tags.is_empty() {
         return Err(BlobError::BothTags);
     }

@@ -3,7 +3,7 @@
 //! The bytes of a foreign source are brought by somebody who knows networks, piece by piece; a large map of this account
 //! is copied by the background. Both gather under an id that nothing points to. The end of the copy is one transaction.
 
-use access::{Authorized, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::lease::{Leasable, LeaseId, LeaseUse};
 use store::{
@@ -15,15 +15,18 @@ use types::{ContentId, Timestamp, UnitId, limits};
 
 use super::{Copied, CopiedCrc64, CopyBlob, CopyMode, FIRST_EPOCH, admit};
 use crate::{
+    Blobs,
     block_blob::{Made, NewBlob, store_new},
+    body::{Body, BodyWriter},
     errors::{About, BlobError},
     keys,
     lifecycle::{self, Place},
     object::{Address, find, find_to_replace},
     page_blob, permissions,
     properties::Written,
-    records::{Blob, BlobKind, CopyJob, CopySource, CopyStatus, HttpHeaders, Metadata, Tags},
+    records::{CopyJob, CopySource},
     sharing,
+    state::{Blob, BlobKind, CopyStatus, HttpHeaders, Metadata, Tags},
 };
 
 /// Rows of a map copied in one step.
@@ -56,11 +59,11 @@ pub struct ForeignSource {
 /// A copy of a foreign source that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingCopy {
-    /// The account.
+    /// The account that pays for it: copies take turns by account.
     pub account: UnitId,
-    /// The container.
+    /// The container of the destination.
     pub container: UnitId,
-    /// The blob.
+    /// The name of the destination.
     pub blob: String,
     /// The id of the copy.
     pub copy_id: String,
@@ -109,16 +112,11 @@ pub(super) const fn nothing_yet(kind: BlobKind, length: u64) -> (u64, Holdings) 
     }
 }
 
-/// Begins a copy from elsewhere. The blob is there at once: empty, or of the right length and all zeros for pages.
-///
-/// # Errors
-/// A lease or condition stands against it, or the store failed.
-pub async fn begin_foreign(
+pub(super) async fn begin_foreign(
     txn: &Txn,
-    request: &Authorized<CopyBlob<'_>>,
+    request: &Authorized<'_, CopyBlob<'_>>,
     source: &ForeignSource,
 ) -> Result<(Copied, PendingCopy), BlobError> {
-    request.confirm(txn).await?;
     let kind = request.mode.kind(source.kind)?;
     let (container, old) = find_to_replace(txn, &request.address).await?;
     let lease = admit(request, kind, old.as_ref(), txn.now())?;
@@ -151,7 +149,7 @@ pub async fn begin_foreign(
         source: CopySource::Foreign { url: source.url.clone(), etag: source.etag.clone() },
     };
     let key = keys::copy(place.container, place.name);
-    txn.put(key.clone(), job.encode()?);
+    txn.put(key.clone(), job.encode());
     let pending = PendingCopy::of(&key, job)?.ok_or(BlobError::NoPendingCopyOperation)?;
     let (written, copy_id) = (Written::of(&blob), request.copy_id.clone());
     Ok((Copied { written, copy_id, status: CopyStatus::Pending, crc64: CopiedCrc64::Unknown }, pending))
@@ -172,7 +170,7 @@ pub(super) async fn begin_map(
         extra.epoch = epoch + 1;
         extra.newest_shared_epoch = Some(epoch);
         extra.shared = true;
-        txn.put(row, source.encode()?);
+        txn.put(row, source.encode());
     }
     let job = CopyJob {
         account: place.account.number(),
@@ -191,7 +189,7 @@ pub(super) async fn begin_map(
             next: 0,
         },
     };
-    txn.put(keys::copy(place.container, place.name), job.encode()?);
+    txn.put(keys::copy(place.container, place.name), job.encode());
     Ok(())
 }
 
@@ -207,21 +205,56 @@ impl CopyCursor {
     }
 }
 
-/// The foreign copies that have not ended, of so many rows behind the cursor, which goes on; at the end of them all it is
-/// at their beginning again.
-///
-/// # Errors
-/// The store failed.
-pub async fn pending(
-    rows: &impl Read,
-    cursor: &mut CopyCursor,
-    looked_at: usize,
-) -> Result<Vec<PendingCopy>, BlobError> {
-    let mut found = Vec::new();
-    for (key, job) in walk(rows, cursor, looked_at).await? {
-        found.extend(PendingCopy::of(&key, job)?);
+impl Blobs {
+    /// The foreign copies that have not ended, of so many rows behind the cursor, which goes on; at the end of them all it
+    /// is at their beginning again.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn pending_copies(
+        &self,
+        cursor: &mut CopyCursor,
+        looked_at: usize,
+    ) -> Result<Vec<PendingCopy>, BlobError> {
+        let mut found = Vec::new();
+        for (key, job) in walk(&self.store.snapshot(), cursor, looked_at).await? {
+            found.extend(PendingCopy::of(&key, job)?);
+        }
+        Ok(found)
     }
-    Ok(found)
+
+    /// Takes a piece of so many bytes of a pending copy.
+    ///
+    /// # Errors
+    /// The disk is full, or the store does not take writes.
+    pub fn copied_piece(&self, _copy: &PendingCopy, length: u64) -> Result<BodyWriter, BlobError> {
+        BodyWriter::new(&self.store, length)
+    }
+
+    /// Adds a piece of the source of a pending copy at its place. To add a piece again is harmless.
+    ///
+    /// # Errors
+    /// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
+    pub async fn append_copied(&self, copy: &PendingCopy, offset: u64, piece: &Body) -> Result<(), BlobError> {
+        let chunk = piece.chunk();
+        self.transact(|txn| async move { append_piece(&txn, copy, offset, chunk).await }).await
+    }
+
+    /// Ends a copy of which everything is here: the blob has its content.
+    ///
+    /// # Errors
+    /// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
+    pub async fn finish_copy(&self, copy: &PendingCopy) -> Result<Written, BlobError> {
+        self.transact(|txn| async move { succeed(&txn, copy.place(), &copy.copy_id).await }).await
+    }
+
+    /// Ends a copy that cannot be done, and says why.
+    ///
+    /// # Errors
+    /// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
+    pub async fn fail_copy(&self, copy: &PendingCopy, why: &str) -> Result<Written, BlobError> {
+        self.transact(|txn| async move { fail(&txn, copy, why).await }).await
+    }
 }
 
 async fn walk(rows: &impl Read, cursor: &mut CopyCursor, looked_at: usize) -> Result<Vec<(Bytes, CopyJob)>, BlobError> {
@@ -245,11 +278,7 @@ async fn running(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<(CopyJob,
     }
 }
 
-/// Adds a piece of the source at its place. To add a piece again is harmless.
-///
-/// # Errors
-/// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
-pub async fn append_piece(txn: &Txn, copy: &PendingCopy, offset: u64, piece: &PendingChunk) -> Result<(), BlobError> {
+async fn append_piece(txn: &Txn, copy: &PendingCopy, offset: u64, piece: &PendingChunk) -> Result<(), BlobError> {
     let place = copy.place();
     let (mut job, mut blob) = running(txn, place, &copy.copy_id).await?;
     let (staged, chunk) = (ContentId::new(job.staged), piece.reference());
@@ -262,22 +291,15 @@ pub async fn append_piece(txn: &Txn, copy: &PendingCopy, offset: u64, piece: &Pe
     job.pieces = job.pieces.saturating_add(1);
     job.copied = job.copied.max(offset.saturating_add(chunk.length));
     show_progress(&mut blob, &job);
-    txn.put(keys::copy(place.container, place.name), job.encode()?);
-    place.put(txn, &blob)
+    txn.put(keys::copy(place.container, place.name), job.encode());
+    place.put(txn, &blob);
+    Ok(())
 }
 
 fn show_progress(blob: &mut Blob, job: &CopyJob) {
     if let Some(copy) = &mut blob.extra_mut().copy {
-        copy.progress.copied = job.copied.min(job.total);
+        copy.copied = job.copied.min(job.total);
     }
-}
-
-/// Ends a copy of which everything is here: the blob has its content.
-///
-/// # Errors
-/// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
-pub async fn finish(txn: &Txn, copy: &PendingCopy) -> Result<Written, BlobError> {
-    succeed(txn, copy.place(), &copy.copy_id).await
 }
 
 async fn succeed(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<Written, BlobError> {
@@ -294,7 +316,7 @@ async fn succeed(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<Written, 
         };
     }
     if let Some(state) = &mut blob.extra_mut().copy {
-        state.progress.copied = job.total;
+        state.copied = job.total;
     }
     if let CopySource::Map { container, blob, content, epoch, .. } = &job.source {
         let source = Place { account: place.account, container: UnitId::new(*container), name: blob };
@@ -304,11 +326,7 @@ async fn succeed(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<Written, 
     end(txn, place, blob, CopyStatus::Success, None)
 }
 
-/// Ends a copy that cannot be done, and says why.
-///
-/// # Errors
-/// The copy was aborted or the blob is gone (`NoPendingCopyOperation`), or the store failed.
-pub async fn fail(txn: &Txn, copy: &PendingCopy, why: &str) -> Result<Written, BlobError> {
+async fn fail(txn: &Txn, copy: &PendingCopy, why: &str) -> Result<Written, BlobError> {
     let place = copy.place();
     let (_, blob) = running(txn, place, &copy.copy_id).await?;
     lifecycle::end_copy(txn, place).await?;
@@ -325,17 +343,17 @@ fn end(
     if let Some(state) = &mut blob.extra_mut().copy {
         state.status = status;
         state.description = description;
-        state.completed = Some(txn.now().ticks());
+        state.completed = Some(txn.now());
     }
     blob.touch(txn.now(), txn.fresh_id());
-    place.put(txn, &blob)?;
+    place.put(txn, &blob);
     Ok(Written::of(&blob))
 }
 
 /// Abort Copy Blob. It takes no conditions.
 #[derive(Clone, Debug)]
 pub struct AbortCopy {
-    /// Which blob.
+    /// The blob that is being copied into.
     pub address: Address,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
@@ -349,12 +367,18 @@ impl Operation for AbortCopy {
     }
 }
 
-/// Ends a pending copy. The blob stays, empty, with its metadata.
-///
-/// # Errors
-/// The blob does not exist, no copy or another one is pending, the lease stands against it, or the store failed.
-pub async fn abort(txn: &Txn, request: &Authorized<AbortCopy>) -> Result<(), BlobError> {
-    request.confirm(txn).await?;
+impl Blobs {
+    /// Ends a pending copy. The blob stays, empty, with its metadata.
+    ///
+    /// # Errors
+    /// The blob does not exist, no copy or another one is pending, the lease stands against it, or the store failed.
+    pub async fn abort_copy_blob(&self, asked: &Asked<AbortCopy>) -> Result<(), BlobError> {
+        self.on_blob_reclaiming(&asked.address, |txn| async move { abort(&txn, &asked.authorize(&txn).await?).await })
+            .await
+    }
+}
+
+async fn abort(txn: &Txn, request: &Authorized<'_, AbortCopy>) -> Result<(), BlobError> {
     let (container, blob) = find(txn, &request.address).await?;
     let blob = blob.filter(|blob| blob.exists(txn.now()));
     let mut blob = blob.ok_or(BlobError::BlobNotFound)?;
@@ -427,8 +451,8 @@ async fn copy_rows(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<(), Blo
     *next = more.unwrap_or(job.total);
     job.copied = *next;
     show_progress(&mut blob, &job);
-    txn.put(keys::copy(place.container, place.name), job.encode()?);
-    place.put(txn, &blob)?;
+    txn.put(keys::copy(place.container, place.name), job.encode());
+    place.put(txn, &blob);
     if more.is_none() {
         succeed(txn, place, copy_id).await?;
     }

@@ -1,299 +1,222 @@
-//! The record of a blob or a snapshot. What most blobs do not have stands behind one option, so that a plain blob stays
-//! small on disk and quick to make.
-
-use std::borrow::Cow;
+//! The record of a part of a blob: the blob itself, a snapshot, a version. What most blobs do not have stands behind one
+//! flag, so that a plain blob stays small on disk.
+//!
+//! **Invariant.** The order of fields and the numbers of variants are in data directories: they are added to, under a new
+//! version, and never changed.
 
 use bytes::Bytes;
-use concurrency::{lease::Lease, sequence_number::SequenceNumber};
-use serde::{Deserialize, Serialize};
-use store::{ChunkRef, StoreError, content::Holdings, epoch::Epochs};
+use concurrency::sequence_number::SequenceNumber;
+use store::{
+    ChunkRef, StoreError,
+    content::Holdings,
+    record::{Reader, Writer},
+};
 use types::{ContentId, ETag, Timestamp};
 
-use super::{HttpHeaders, Metadata, Tags, decode, encode, lease};
-
-const BLOB_FORMAT: u8 = 2;
-
-/// A base blob, or the state of one that a snapshot keeps.
-#[derive(Clone, Debug)]
-pub(crate) struct Blob {
-    pub(crate) content: ContentId,
-    pub(crate) kind: BlobKind,
-    pub(crate) etag: ETag,
-    pub(crate) last_modified: Timestamp,
-    pub(crate) created: Timestamp,
-    pub(crate) length: u64,
-    pub(crate) holdings: Holdings,
-    pub(crate) headers: HttpHeaders,
-    pub(crate) metadata: Metadata,
-    pub(crate) lease: Lease,
-    pub(crate) extra: Option<Box<Extra>>,
-}
-
-/// The three kinds of blobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BlobKind {
-    /// Written whole or in blocks.
-    Block,
-    /// Written in pages at any place.
-    Page,
-    /// Written at its end.
-    Append,
-}
-
-/// What most blobs do not have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Extra {
-    /// True while there is nothing but uncommitted blocks: the blob does not exist for most operations.
-    pub(crate) uncommitted: bool,
-    /// The uncommitted blocks.
-    pub(crate) upload: Option<u64>,
-    /// How many snapshots the blob has.
-    pub(crate) snapshots: u64,
-    /// The time of the newest snapshot it ever had.
-    pub(crate) last_snapshot: u64,
-    /// Snapshots up to this time are gone, also while their rows are still there.
-    pub(crate) snapshots_gone_to: u64,
-    /// True when something besides this row may need the content.
-    pub(crate) shared: bool,
-    /// Map contents: what is written now belongs to this epoch; a snapshot reads at it.
-    pub(crate) epoch: u64,
-    /// The newest epoch that others still read.
-    pub(crate) newest_shared_epoch: Option<u64>,
-    /// Behind the end of the blob the map may hold what was cut off.
-    pub(crate) untrimmed: bool,
-    pub(crate) sequence_number: u64,
-    /// Blocks of an append blob.
-    pub(crate) append_blocks: u32,
-    pub(crate) sealed: bool,
-    pub(crate) tags: Tags,
-    pub(crate) tier: Option<Tier>,
-    pub(crate) copy: Option<CopyState>,
-    pub(crate) expiry: Option<u64>,
-}
-
-/// The access tier that was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tier {
-    pub(crate) tier: crate::tier::AccessTier,
-    pub(crate) changed: u64,
-    pub(crate) rehydration: Option<Rehydration>,
-}
-
-/// An archived blob on its way back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Rehydration {
-    pub(crate) to: crate::tier::AccessTier,
-    pub(crate) priority: RehydratePriority,
-    /// From then on the blob has the tier.
-    pub(crate) due: u64,
-}
-
-/// How soon an archived blob shall be readable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RehydratePriority {
-    /// In its turn.
-    #[default]
-    Standard,
-    /// Before others.
-    High,
-}
-
-/// How a copy into a blob stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CopyState {
-    /// Its id.
-    pub id: String,
-    /// The source, as the client named it.
-    pub source: String,
-    /// Whether it runs, or how it ended.
-    pub status: CopyStatus,
-    /// Why it did not succeed.
-    pub description: Option<String>,
-    pub(crate) progress: CopyProgress,
-    pub(crate) completed: Option<u64>,
-}
-
-/// How far a copy is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CopyProgress {
-    pub(crate) copied: u64,
-    pub(crate) total: u64,
-}
-
-impl CopyState {
-    /// Bytes that are there, and bytes in all.
-    #[must_use]
-    pub const fn progress(&self) -> (u64, u64) {
-        (self.progress.copied, self.progress.total)
-    }
-
-    /// When it ended, however it ended.
-    #[must_use]
-    pub fn completed(&self) -> Option<Timestamp> {
-        self.completed.map(Timestamp::from_ticks)
-    }
-}
-
-/// The states of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CopyStatus {
-    /// It runs.
-    Pending,
-    /// It is done.
-    Success,
-    /// Somebody ended it.
-    Aborted,
-    /// It could not be done.
-    Failed,
-}
-
-static PLAIN: Extra = Extra {
-    uncommitted: false,
-    upload: None,
-    snapshots: 0,
-    last_snapshot: 0,
-    snapshots_gone_to: 0,
-    shared: false,
-    epoch: 0,
-    newest_shared_epoch: None,
-    untrimmed: false,
-    sequence_number: 0,
-    append_blocks: 0,
-    sealed: false,
-    tags: Vec::new(),
-    tier: None,
-    copy: None,
-    expiry: None,
+use super::{lease, optional, pairs, take_lease, take_optional, take_pairs, time};
+use crate::{
+    content_md5::ContentMd5,
+    state::{
+        Blob, BlobKind, CopyState, CopyStatus, Extra, HttpHeaders, RehydratePriority, Rehydration, SoftDeleted, Tier,
+    },
+    tier::AccessTier,
 };
 
-impl Blob {
-    /// What most blobs do not have.
-    pub(crate) fn extra(&self) -> &Extra {
-        self.extra.as_deref().unwrap_or(&PLAIN)
-    }
-
-    /// The same, to change it.
-    pub(crate) fn extra_mut(&mut self) -> &mut Extra {
-        self.extra.get_or_insert_default()
-    }
-
-    pub(crate) fn upload(&self) -> Option<ContentId> {
-        self.extra().upload.map(ContentId::new)
-    }
-
-    /// False for the shell around uncommitted blocks, and for a blob whose time is over.
-    pub(crate) fn exists(&self, now: Timestamp) -> bool {
-        !self.extra().uncommitted && !self.is_expired(now)
-    }
-
-    pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
-        self.extra().expiry.is_some_and(|expiry| expiry <= now.ticks())
-    }
-
-    pub(crate) fn is_copying(&self) -> bool {
-        self.extra().copy.as_ref().is_some_and(|copy| copy.status == CopyStatus::Pending)
-    }
-
-    pub(crate) fn epochs(&self) -> Epochs {
-        let extra = self.extra();
-        Epochs { current: extra.epoch, newest_snapshot: extra.newest_shared_epoch }
-    }
-
-    pub(crate) fn sequence_number(&self) -> SequenceNumber {
-        SequenceNumber::new(self.extra().sequence_number).unwrap_or(SequenceNumber::MAX)
-    }
-
-    pub(crate) fn tag(&self, name: &str) -> Option<&str> {
-        self.extra().tags.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The blob was written: a new ETag, and the time. Time never goes back, also not for a blob.
-    pub(crate) fn touch(&mut self, now: Timestamp, salt: u64) {
-        self.etag = ETag::next(Some(self.etag), now, salt);
-        self.last_modified = now.max(self.last_modified);
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct BlobRecord<'a> {
-    content: u64,
-    kind: BlobKind,
-    etag: u64,
-    last_modified: u64,
-    created: u64,
-    length: u64,
-    holdings: HoldingsRecord,
-    headers: Cow<'a, HttpHeaders>,
-    metadata: Cow<'a, [(String, String)]>,
-    lease: Cow<'a, [u8]>,
-    extra: Option<Cow<'a, Extra>>,
-}
-
-#[derive(Serialize, Deserialize)]
-enum HoldingsRecord {
-    Nothing,
-    Chunk([u8; ChunkRef::ENCODED_BYTES]),
-    Manifest([u8; ChunkRef::ENCODED_BYTES]),
-    Map,
-}
-
-impl From<Holdings> for HoldingsRecord {
-    fn from(holdings: Holdings) -> Self {
-        match holdings {
-            Holdings::Nothing => Self::Nothing,
-            Holdings::Chunk(chunk) => Self::Chunk(chunk.encode()),
-            Holdings::Manifest { manifest, .. } => Self::Manifest(manifest.encode()),
-            Holdings::Map => Self::Map,
-        }
-    }
-}
-
-impl From<HoldingsRecord> for Holdings {
-    fn from(record: HoldingsRecord) -> Self {
-        match record {
-            HoldingsRecord::Nothing => Self::Nothing,
-            HoldingsRecord::Chunk(chunk) => Self::Chunk(ChunkRef::decode(&chunk)),
-            HoldingsRecord::Manifest(chunk) => Self::Manifest { manifest: ChunkRef::decode(&chunk), next: 0 },
-            HoldingsRecord::Map => Self::Map,
-        }
-    }
-}
+/// The newest version.
+const BLOB: u8 = 1;
+/// Bytes of the row of a plain blob with a little metadata.
+const LIKELY_BYTES: usize = 192;
 
 impl Blob {
-    pub(crate) fn encode(&self) -> Result<Bytes, StoreError> {
-        let lease = self.lease.to_stored();
-        encode(
-            BLOB_FORMAT,
-            &BlobRecord {
-                content: self.content.number(),
-                kind: self.kind,
-                etag: self.etag.value(),
-                last_modified: self.last_modified.ticks(),
-                created: self.created.ticks(),
-                length: self.length,
-                holdings: self.holdings.into(),
-                headers: Cow::Borrowed(&self.headers),
-                metadata: Cow::Borrowed(&self.metadata),
-                lease: Cow::Borrowed(lease.as_ref().map_or(&[], |stored| stored.as_slice())),
-                extra: self.extra.as_deref().map(Cow::Borrowed),
-            },
-        )
+    pub(crate) fn encode(&self) -> Bytes {
+        let writer = Writer::with_capacity(BLOB, LIKELY_BYTES)
+            .number(self.content.number())
+            .byte(match self.kind {
+                BlobKind::Block => 0,
+                BlobKind::Page => 1,
+                BlobKind::Append => 2,
+            })
+            .number(self.etag.value())
+            .number(self.last_modified.ticks())
+            .number(self.created.ticks())
+            .number(self.length);
+        let writer = headers(holdings(writer, self.holdings), &self.headers);
+        let writer = lease(pairs(writer, &self.metadata), self.lease);
+        optional(writer, self.extra.as_deref(), extra).build()
     }
 
     pub(crate) fn decode(row: &[u8]) -> Result<Self, StoreError> {
-        let record: BlobRecord<'_> = decode("a blob", BLOB_FORMAT, row)?;
+        let mut reader = Reader::new("the row of a blob", row, BLOB)?;
+        let blob = Self::take(&mut reader)?;
+        reader.end()?;
+        Ok(blob)
+    }
+
+    fn take(reader: &mut Reader<'_>) -> Result<Self, StoreError> {
         Ok(Self {
-            content: ContentId::new(record.content),
-            kind: record.kind,
-            etag: ETag::new(record.etag),
-            last_modified: Timestamp::from_ticks(record.last_modified),
-            created: Timestamp::from_ticks(record.created),
-            length: record.length,
-            holdings: record.holdings.into(),
-            headers: record.headers.into_owned(),
-            metadata: record.metadata.into_owned(),
-            lease: lease(&record.lease)?,
-            extra: record.extra.map(|extra| Box::new(extra.into_owned())),
+            content: ContentId::new(reader.number()?),
+            kind: match reader.byte()? {
+                0 => BlobKind::Block,
+                1 => BlobKind::Page,
+                2 => BlobKind::Append,
+                other => return Err(reader.malformed(&format!("the kind {other}"))),
+            },
+            etag: ETag::new(reader.number()?),
+            last_modified: time(reader)?,
+            created: time(reader)?,
+            length: reader.number()?,
+            holdings: take_holdings(reader)?,
+            headers: take_headers(reader)?,
+            metadata: take_pairs(reader)?,
+            lease: take_lease(reader)?,
+            extra: take_optional(reader, take_extra)?.map(Box::new),
         })
     }
+}
+
+fn holdings(writer: Writer, holdings: Holdings) -> Writer {
+    match holdings {
+        Holdings::Nothing => writer.byte(0),
+        Holdings::Chunk(chunk) => writer.byte(1).raw(&chunk.encode()),
+        Holdings::Manifest { manifest, .. } => writer.byte(2).raw(&manifest.encode()),
+        Holdings::Map => writer.byte(3),
+    }
+}
+
+fn take_holdings(reader: &mut Reader<'_>) -> Result<Holdings, StoreError> {
+    Ok(match reader.byte()? {
+        0 => Holdings::Nothing,
+        1 => Holdings::Chunk(ChunkRef::decode(&reader.take()?)),
+        2 => Holdings::Manifest { manifest: ChunkRef::decode(&reader.take()?), next: 0 },
+        3 => Holdings::Map,
+        other => return Err(reader.malformed(&format!("holdings of the kind {other}"))),
+    })
+}
+
+fn headers(writer: Writer, headers: &HttpHeaders) -> Writer {
+    let texts = [
+        &headers.content_type,
+        &headers.content_encoding,
+        &headers.content_language,
+        &headers.content_disposition,
+        &headers.cache_control,
+    ];
+    let writer = texts.into_iter().fold(writer, |writer, text| optional(writer, text.as_deref(), Writer::text));
+    match &headers.content_md5 {
+        None => writer.byte(0),
+        Some(ContentMd5::Md5(md5)) => writer.byte(1).raw(md5),
+        Some(ContentMd5::Other(bytes)) => writer.byte(2).bytes(bytes),
+    }
+}
+
+fn take_headers(reader: &mut Reader<'_>) -> Result<HttpHeaders, StoreError> {
+    Ok(HttpHeaders {
+        content_type: take_optional(reader, text)?,
+        content_encoding: take_optional(reader, text)?,
+        content_language: take_optional(reader, text)?,
+        content_disposition: take_optional(reader, text)?,
+        cache_control: take_optional(reader, text)?,
+        content_md5: match reader.byte()? {
+            0 => None,
+            1 => Some(ContentMd5::Md5(reader.take()?)),
+            2 => Some(ContentMd5::Other(reader.bytes()?.into())),
+            other => return Err(reader.malformed(&format!("a Content-MD5 of the kind {other}"))),
+        },
+    })
+}
+
+fn text(reader: &mut Reader<'_>) -> Result<String, StoreError> {
+    reader.text().map(str::to_owned)
+}
+
+fn extra(writer: Writer, extra: &Extra) -> Writer {
+    let writer = optional(writer.flag(extra.uncommitted), extra.upload.map(ContentId::number), Writer::number)
+        .number(extra.snapshots)
+        .number(extra.last_snapshot.ticks())
+        .number(extra.snapshots_gone_to.ticks())
+        .flag(extra.shared)
+        .number(extra.epoch);
+    let writer = optional(writer, extra.newest_shared_epoch, Writer::number)
+        .flag(extra.untrimmed)
+        .number(extra.sequence_number.value())
+        .small(extra.append_blocks)
+        .flag(extra.sealed);
+    let writer = optional(pairs(writer, &extra.tags), extra.tier.as_ref(), tier);
+    let writer = optional(writer, extra.copy.as_ref(), copy);
+    let writer = optional(writer, extra.expiry.map(Timestamp::ticks), Writer::number);
+    optional(writer, extra.deleted, |writer, deleted| writer.number(deleted.at.ticks()).number(deleted.until.ticks()))
+}
+
+fn take_extra(reader: &mut Reader<'_>) -> Result<Extra, StoreError> {
+    Ok(Extra {
+        uncommitted: reader.flag()?,
+        upload: take_optional(reader, Reader::number)?.map(ContentId::new),
+        snapshots: reader.number()?,
+        last_snapshot: time(reader)?,
+        snapshots_gone_to: time(reader)?,
+        shared: reader.flag()?,
+        epoch: reader.number()?,
+        newest_shared_epoch: take_optional(reader, Reader::number)?,
+        untrimmed: reader.flag()?,
+        sequence_number: SequenceNumber::new(reader.number()?)
+            .ok_or_else(|| reader.malformed("a sequence number that is too large"))?,
+        append_blocks: reader.small()?,
+        sealed: reader.flag()?,
+        tags: take_pairs(reader)?,
+        tier: take_optional(reader, take_tier)?,
+        copy: take_optional(reader, take_copy)?,
+        expiry: take_optional(reader, time)?,
+        deleted: take_optional(reader, |reader| Ok(SoftDeleted { at: time(reader)?, until: time(reader)? }))?,
+    })
+}
+
+fn tier(writer: Writer, tier: &Tier) -> Writer {
+    let writer = writer.byte(tier.tier.number()).number(tier.changed.ticks());
+    optional(writer, tier.rehydration.as_ref(), |writer, rehydration| {
+        let high = rehydration.priority == RehydratePriority::High;
+        writer.byte(rehydration.to.number()).flag(high).number(rehydration.due.ticks())
+    })
+}
+
+fn take_tier(reader: &mut Reader<'_>) -> Result<Tier, StoreError> {
+    let rehydration = |reader: &mut Reader<'_>| {
+        let to = access_tier(reader)?;
+        let priority = if reader.flag()? { RehydratePriority::High } else { RehydratePriority::Standard };
+        Ok(Rehydration { to, priority, due: time(reader)? })
+    };
+    Ok(Tier { tier: access_tier(reader)?, changed: time(reader)?, rehydration: take_optional(reader, rehydration)? })
+}
+
+fn access_tier(reader: &mut Reader<'_>) -> Result<AccessTier, StoreError> {
+    let number = reader.byte()?;
+    AccessTier::of_number(number).ok_or_else(|| reader.malformed(&format!("the access tier {number}")))
+}
+
+fn copy(writer: Writer, copy: &CopyState) -> Writer {
+    let writer = writer.text(&copy.id).text(&copy.source).byte(match copy.status {
+        CopyStatus::Pending => 0,
+        CopyStatus::Success => 1,
+        CopyStatus::Aborted => 2,
+        CopyStatus::Failed => 3,
+    });
+    let writer = optional(writer, copy.description.as_deref(), Writer::text).number(copy.copied).number(copy.total);
+    optional(writer, copy.completed.map(Timestamp::ticks), Writer::number)
+}
+
+fn take_copy(reader: &mut Reader<'_>) -> Result<CopyState, StoreError> {
+    Ok(CopyState {
+        id: text(reader)?,
+        source: text(reader)?,
+        status: match reader.byte()? {
+            0 => CopyStatus::Pending,
+            1 => CopyStatus::Success,
+            2 => CopyStatus::Aborted,
+            3 => CopyStatus::Failed,
+            other => return Err(reader.malformed(&format!("a copy of the status {other}"))),
+        },
+        description: take_optional(reader, text)?,
+        copied: reader.number()?,
+        total: reader.number()?,
+        completed: take_optional(reader, time)?,
+    })
 }

@@ -9,8 +9,9 @@ use crate::{
     errors::BlobError,
     keys,
     lifecycle::{self, Place},
-    records::{Blob, SweepRecord},
+    records::SweepRecord,
     sharing,
+    state::Blob,
 };
 
 /// Blobs removed in one transaction: also with the longest names, all tags and everything else that goes with a blob, about
@@ -41,7 +42,7 @@ async fn remove_some(txn: &Txn, container: UnitId) -> Result<(), BlobError> {
     match reached {
         Some(reached) => {
             let next = SweepRecord { account: sweep.account, reached: reached.to_vec() };
-            txn.put(keys::sweep(container), next.encode()?);
+            txn.put(keys::sweep(container), next.encode());
         }
         None => txn.delete(keys::sweep(container)),
     }

@@ -14,8 +14,9 @@ use crate::{
     keys,
     lifecycle::Place,
     page_blob,
-    records::{AdoptionRecord, Blob, PruneRecord},
+    records::{AdoptionRecord, PruneRecord},
     sharing,
+    state::Blob,
 };
 
 /// Contents looked at in a step.
@@ -83,13 +84,13 @@ async fn prune_some(txn: &Txn, content: ContentId) -> Result<(), BlobError> {
         let extra = base.extra_mut();
         if (extra.newest_shared_epoch, extra.shared) != needed {
             (extra.newest_shared_epoch, extra.shared) = needed;
-            place.put(txn, &base)?;
+            place.put(txn, &base);
         }
     }
     match content_map::prune(txn, content, readers, record.from, ROWS).await? {
         Some(next) => {
             record.from = next;
-            txn.put(key, record.encode()?);
+            txn.put(key, record.encode());
         }
         None => txn.delete(key),
     }
@@ -138,7 +139,7 @@ async fn adopt_some(
     blocks: &[Block],
 ) -> Result<(), BlobError> {
     let key = keys::adoption(user, source);
-    if txn.get(&key).await?.as_deref() != Some(&*record.encode()?) {
+    if txn.get(&key).await?.as_deref() != Some(&*record.encode()) {
         return Ok(()); // somebody was faster
     }
     if content::heir(txn, source).await? != Some(user) {
@@ -150,7 +151,7 @@ async fn adopt_some(
     }
     if blocks.len() == BLOCKS {
         let next = record.next + u64::try_from(blocks.len()).unwrap_or(u64::MAX);
-        txn.put(key, AdoptionRecord::new(record.manifest(), next).encode()?);
+        txn.put(key, AdoptionRecord::new(record.manifest(), next).encode());
         return Ok(());
     }
     txn.delete(key);

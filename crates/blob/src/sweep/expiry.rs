@@ -8,8 +8,9 @@ use crate::{
     errors::BlobError,
     keys,
     lifecycle::{self, Place},
-    records::{Blob, UnitRecord},
+    records::UnitRecord,
     snapshot,
+    state::Blob,
 };
 
 /// Blobs removed in a step.
@@ -43,7 +44,7 @@ async fn expire(txn: &Txn, time: Timestamp, container: UnitId, name: &str) -> Re
         Some(blob) if blob.is_expired(txn.now()) => lifecycle::delete(txn, place, &blob).await,
         Some(mut blob) => {
             if snapshot::remove_some(txn, place, Some(&mut blob), SNAPSHOTS).await? > 0 {
-                place.put(txn, &blob)?;
+                place.put(txn, &blob);
             }
             Ok(())
         }

@@ -11,7 +11,8 @@ use crate::{
     errors::BlobError,
     keys,
     lifecycle::{self, Place},
-    records::{Blob, BlockRecord, DroppedUpload, Upload},
+    records::{BlockRecord, DroppedUpload, Upload},
+    state::Blob,
 };
 
 /// Uploads looked at in a step.
@@ -45,7 +46,7 @@ async fn look(txn: &Txn, time: Timestamp, id: ContentId) -> Result<(), BlobError
         txn.delete(keys::upload_deadline(time, id));
         txn.put(keys::upload_deadline(deadline, id), bytes::Bytes::new());
         upload.deadline = deadline.ticks();
-        txn.put(keys::upload(id), upload.encode()?);
+        txn.put(keys::upload(id), upload.encode());
         return Ok(());
     }
     // Blobs of uncommitted blocks have no tags, so the account does not matter.
@@ -56,7 +57,7 @@ async fn look(txn: &Txn, time: Timestamp, id: ContentId) -> Result<(), BlobError
         }
         Some(mut blob) if blob.upload() == Some(id) => {
             blob.extra_mut().upload = None;
-            place.put(txn, &blob)?;
+            place.put(txn, &blob);
             blocks::drop_upload(txn, id, None).await
         }
         _ => blocks::drop_upload(txn, id, None).await,

@@ -4,28 +4,31 @@
 
 use std::time::Duration;
 
-use access::Authorized;
+use access::Asked;
 use blob::{
-    Preconditions, PublicAccess, Tags, Written,
-    append_blob::{self, AppendBlock, Appended, CreateAppendBlob, SealBlob},
+    Blobs, Preconditions, PublicAccess, Tags, Written,
+    append_blob::{AppendBlock, Appended, CreateAppendBlob, SealBlob},
     audit::{self, Audit},
-    block_blob::{self, NewBlob, PutBlob},
-    block_list::{self, BlockSearch, PutBlockList},
-    blocks::{self, BlockList, BlockListType, GetBlockList, PutBlock},
-    container::{self, ContainerPreconditions, CreateContainer, DeleteContainer},
-    copy::{self, Copied, CopyBlob, CopyMode, SourceBlob},
+    block_blob::{NewBlob, PutBlob},
+    block_list::{BlockSearch, PutBlockList},
+    blocks::{BlockList, BlockListType, GetBlockList, PutBlock},
+    body::{Begun, Body},
+    container::{ContainerPreconditions, CreateContainer, DeleteContainer},
+    copy::{Copied, CopyBlob, CopyMode, SourceBlob},
+    download::GetBlob,
     errors::BlobError,
-    lease::{self, LeaseAnswer, LeaseBlob},
-    list::{self, ListBlobs, Listed, Marker},
-    object::{self, Address, BlobProperties, DeleteBlob, DeleteSnapshots, ReadBlob, SnapshotTime},
-    page_blob::{self, CreatePageBlob, PagesWritten, PutPages},
-    page_ranges::{self, GetPageRanges, PageRange},
-    reader::{self, BlobReader},
-    settings::{self, Expiry, PropertiesSet, SetExpiry, SetMetadata, SetProperties},
-    snapshot::{self, SnapshotBlob},
+    lease::{LeaseAnswer, LeaseBlob},
+    list::{ListBlobs, Listed, Marker},
+    object::{Address, BlobProperties, DeleteBlob, DeleteSnapshots, ReadBlob},
+    page_blob::{CreatePageBlob, PagesWritten, PutPages},
+    page_ranges::{GetPageRanges, PageRange},
+    part::{BlobPart, NamedPart, NamedTime},
+    reader::BlobReader,
+    settings::{Expiry, PropertiesSet, SetExpiry, SetMetadata, SetProperties},
+    snapshot::SnapshotBlob,
     sweep,
-    tags::{self, SetTags},
-    tier::{self, AccessTier, SetTier, TierSet},
+    tags::SetTags,
+    tier::{AccessTier, SetTier, TierSet},
 };
 use bytes::Bytes;
 use concurrency::{
@@ -34,7 +37,7 @@ use concurrency::{
     lease::{LeaseId, LeaseOperation},
     sequence_number::{SequenceNumber, SequenceNumberConditions},
 };
-use store::{PendingChunk, Scope, Store, StoreError, Txn};
+use store::{Store, StoreError};
 use store_memory::{ManualTime, MemoryEngine};
 use types::{
     ServiceVersion, Timestamp, UnitId,
@@ -49,9 +52,16 @@ pub(crate) const VERSION: ServiceVersion = ServiceVersion::NEWEST;
 /// What an operation answers.
 pub(crate) type Outcome<T> = Result<T, BlobError>;
 
-/// An operation that may be done.
-pub(crate) const fn authorized<Op>(operation: Op) -> Authorized<Op> {
-    Authorized::for_tests(operation)
+/// An operation, asked for by somebody who may do everything.
+pub(crate) const fn asked<Op>(operation: Op) -> Asked<Op> {
+    Asked::for_tests(operation)
+}
+
+/// Brings the bytes of an operation that was begun.
+pub(crate) async fn bring(begun: Begun<'_>, data: &[u8]) -> Body {
+    let mut writer = begun.writer(u64::try_from(data.len()).unwrap()).unwrap();
+    writer.write(Bytes::copy_from_slice(data)).await.unwrap();
+    writer.finish().await.unwrap()
 }
 
 /// Runs a test.
@@ -69,9 +79,10 @@ pub(crate) fn address(blob: &str) -> Address {
     Address { account: ACCOUNT, container: container_name("things"), blob: BlobName::parse(blob).unwrap() }
 }
 
-/// A snapshot by its time.
-pub(crate) fn at(time: Timestamp) -> SnapshotTime {
-    SnapshotTime { time, text: time.ticks().to_string() }
+/// A snapshot by its time; without one, the blob itself.
+pub(crate) fn named(snapshot: Option<Timestamp>) -> NamedPart {
+    let named = |time: Timestamp| NamedPart::Snapshot(NamedTime { time, text: time.ticks().to_string() });
+    snapshot.map_or(NamedPart::Base, named)
 }
 
 /// Preconditions with a lease id.
@@ -105,6 +116,8 @@ pub(crate) struct World {
     pub(crate) engine: MemoryEngine,
     /// The store.
     pub(crate) store: Store,
+    /// The service on it.
+    pub(crate) blobs: Blobs,
 }
 
 impl World {
@@ -112,14 +125,14 @@ impl World {
     pub(crate) async fn new() -> Self {
         let engine = MemoryEngine::default();
         let store = engine.store();
-        let world = Self { engine, store };
+        let world = Self { engine, blobs: Blobs::new(store.clone()), store };
         world.create().await.unwrap();
         world
     }
 
     /// One on any engine.
     pub(crate) async fn on(store: Store) -> Self {
-        let world = Self { engine: MemoryEngine::default(), store };
+        let world = Self { engine: MemoryEngine::default(), blobs: Blobs::new(store.clone()), store };
         world.create().await.unwrap();
         world
     }
@@ -129,26 +142,9 @@ impl World {
         let time = ManualTime::default();
         let engine = MemoryEngine::new(time.clone());
         let store = engine.store();
-        let world = Self { engine, store };
+        let world = Self { engine, blobs: Blobs::new(store.clone()), store };
         world.create().await.unwrap();
         (world, time)
-    }
-
-    /// A transaction that queues on a blob.
-    pub(crate) async fn transact<T, F, Fut>(&self, blob: &str, body: F) -> Outcome<T>
-    where
-        F: Fn(Txn) -> Fut,
-        Fut: Future<Output = Outcome<T>>,
-    {
-        let latch = address(blob).latch();
-        self.store.transact(Scope::of(&latch), body).await
-    }
-
-    /// Bytes in a chunk that nothing links yet.
-    pub(crate) async fn chunk(&self, data: &[u8]) -> PendingChunk {
-        let mut writer = self.store.write_chunk(None).unwrap();
-        writer.write(Bytes::copy_from_slice(data)).await.unwrap();
-        writer.finish().await.unwrap()
     }
 
     /// Creates the container.
@@ -158,24 +154,24 @@ impl World {
 
     /// Creates a container.
     pub(crate) async fn create_named(&self, name: &str) -> Outcome<()> {
-        let request = &authorized(CreateContainer {
+        let request = &asked(CreateContainer {
             account: ACCOUNT,
             name: container_name(name),
             public_access: PublicAccess::Private,
             metadata: Vec::new(),
         });
-        self.store.transact(Scope::new(), |txn| async move { container::create(&txn, request).await }).await?;
+        self.blobs.create_container(request).await?;
         Ok(())
     }
 
     /// Deletes the container.
     pub(crate) async fn drop_container(&self) -> Outcome<()> {
-        let request = &authorized(DeleteContainer {
+        let request = &asked(DeleteContainer {
             account: ACCOUNT,
             name: container_name("things"),
             preconditions: ContainerPreconditions::default(),
         });
-        self.store.transact(Scope::new(), |txn| async move { container::delete(&txn, request).await }).await
+        self.blobs.delete_container(request).await
     }
 
     /// Put Blob.
@@ -191,10 +187,9 @@ impl World {
         preconditions: Preconditions<'_>,
         new: NewBlob,
     ) -> Outcome<Written> {
-        let request = &authorized(PutBlob { address: address(blob), preconditions, new });
-        block_blob::begin(&self.store.snapshot(), request, self.store.now()).await?;
-        let body = &self.chunk(data).await;
-        self.transact(blob, |txn| async move { block_blob::finish(&txn, request, body, None).await }).await
+        let request = &asked(PutBlob { address: address(blob), preconditions, new });
+        let begun = self.blobs.begin_put_blob(request, None).await?;
+        self.blobs.put_blob(request, &bring(begun, data).await, None).await
     }
 
     /// Put Block.
@@ -205,10 +200,9 @@ impl World {
     /// Put Block with a lease id.
     pub(crate) async fn stage_with(&self, blob: &str, id: &str, data: &[u8], lease_id: Option<LeaseId>) -> Outcome<()> {
         let block_id = Bytes::copy_from_slice(id.as_bytes());
-        let request = &authorized(PutBlock { address: address(blob), version: VERSION, lease_id, block_id });
-        blocks::begin(&self.store.snapshot(), request, self.store.now()).await?;
-        let body = &self.chunk(data).await;
-        self.transact(blob, |txn| async move { blocks::finish(&txn, request, body).await }).await
+        let request = &asked(PutBlock { address: address(blob), version: VERSION, lease_id, block_id });
+        let begun = self.blobs.begin_put_block(request, None).await?;
+        self.blobs.put_block(request, &bring(begun, data).await).await
     }
 
     /// Put Block List; each id with `c`, `u` or `l` before it.
@@ -232,37 +226,37 @@ impl World {
             };
             (search, Bytes::copy_from_slice(id.as_bytes()))
         };
-        let request = authorized(PutBlockList {
+        let request = asked(PutBlockList {
             address: address(blob),
             preconditions,
             new: NewBlob::default(),
             blocks: list.iter().map(block).collect(),
         });
-        block_list::put(&self.store, &request).await
+        self.blobs.put_block_list(&request).await
     }
 
     /// Get Block List of everything.
     pub(crate) async fn block_list(&self, blob: &str) -> Outcome<BlockList> {
-        let request = authorized(GetBlockList {
+        let request = asked(GetBlockList {
             address: address(blob),
-            snapshot: None,
+            part: NamedPart::Base,
             lease_id: None,
             if_tags: None,
             list: BlockListType::All,
         });
-        blocks::list(&self.store, &request).await
+        self.blobs.get_block_list(&request).await
     }
 
     /// Put Blob of a page blob.
     pub(crate) async fn create_pages(&self, blob: &str, length: u64) -> Outcome<Written> {
-        let request = &authorized(CreatePageBlob {
+        let request = &asked(CreatePageBlob {
             address: address(blob),
             preconditions: Preconditions::default(),
             new: NewBlob::default(),
             length,
             sequence_number: SequenceNumber::default(),
         });
-        self.transact(blob, |txn| async move { page_blob::create(&txn, request).await }).await
+        self.blobs.create_page_blob(request).await
     }
 
     /// Put Page; without data, a clear.
@@ -275,11 +269,10 @@ impl World {
         sequence_number: SequenceNumberConditions,
     ) -> Outcome<PagesWritten> {
         let address = address(blob);
-        let request = &authorized(PutPages { address, preconditions, sequence_number, start, end });
-        let Some(data) = data else { return page_blob::clear(&self.store, request).await };
-        page_blob::begin(&self.store.snapshot(), request, self.store.now()).await?;
-        let body = &self.chunk(data).await;
-        self.transact(blob, |txn| async move { page_blob::update(&txn, request, body).await }).await
+        let request = &asked(PutPages { address, preconditions, sequence_number, start, end });
+        let Some(data) = data else { return self.blobs.clear_page(request).await };
+        let begun = self.blobs.begin_put_page(request, None).await?;
+        self.blobs.put_page(request, &bring(begun, data).await).await
     }
 
     /// Writes pages of one letter.
@@ -303,16 +296,17 @@ impl World {
         let mut all = Vec::new();
         let mut marker = None;
         loop {
-            let request = authorized(GetPageRanges {
+            let request = asked(GetPageRanges {
                 address: address(blob),
-                snapshot: part.map(at),
+                part: named(part),
                 preconditions: Preconditions::default(),
                 range: None,
                 previous,
                 marker,
                 limit: 2,
+                at_once: false,
             });
-            let page = page_ranges::list(&self.store.snapshot(), &request, self.store.now()).await?;
+            let page = self.blobs.get_page_ranges(&request).await?;
             all.extend(page.ranges);
             match page.next {
                 Some(next) => marker = Some(next),
@@ -329,8 +323,8 @@ impl World {
     /// Put Blob of an append blob.
     pub(crate) async fn create_append(&self, blob: &str) -> Outcome<Written> {
         let (address, preconditions) = (address(blob), Preconditions::default());
-        let request = &authorized(CreateAppendBlob { address, preconditions, new: NewBlob::default() });
-        self.transact(blob, |txn| async move { append_blob::create(&txn, request).await }).await
+        let request = &asked(CreateAppendBlob { address, preconditions, new: NewBlob::default() });
+        self.blobs.create_append_blob(request).await
     }
 
     /// Append Block.
@@ -346,16 +340,17 @@ impl World {
         preconditions: Preconditions<'_>,
         append: AppendConditions,
     ) -> Outcome<Appended> {
-        let request = &authorized(AppendBlock { address: address(blob), preconditions, append });
-        let body = &self.chunk(data).await;
-        self.transact(blob, |txn| async move { append_blob::finish(&txn, request, body).await }).await
+        let request = &asked(AppendBlock { address: address(blob), preconditions, append });
+        // A body of so few bytes is decided on when it is there.
+        let begun = self.blobs.begin_append_block(request, Some(0)).await?;
+        self.blobs.append_block(request, &bring(begun, data).await).await
     }
 
     /// Append Blob Seal.
     pub(crate) async fn seal(&self, blob: &str) -> Outcome<Written> {
         let (address, preconditions) = (address(blob), Preconditions::default());
-        let request = &authorized(SealBlob { address, preconditions, append_position: None });
-        self.transact(blob, |txn| async move { append_blob::seal(&txn, request).await }).await
+        let request = &asked(SealBlob { address, preconditions, append_position: None });
+        self.blobs.seal_append_blob(request).await
     }
 
     /// Get Blob Properties.
@@ -370,22 +365,16 @@ impl World {
         part: Option<Timestamp>,
         preconditions: Preconditions<'_>,
     ) -> Outcome<BlobProperties> {
-        let request = authorized(ReadBlob { address: address(blob), snapshot: part.map(at), preconditions });
-        Ok(object::read(&self.store.snapshot(), &request, self.store.now()).await?.properties)
+        let request = asked(ReadBlob { address: address(blob), part: named(part), preconditions });
+        self.blobs.get_blob_properties(&request).await
     }
 
     /// Opens a blob to read all of it.
     pub(crate) async fn open(&self, blob: &str, part: Option<Timestamp>) -> Outcome<(BlobProperties, BlobReader)> {
         let preconditions = Preconditions::default();
-        let request = authorized(ReadBlob { address: address(blob), snapshot: part.map(at), preconditions });
-        loop {
-            let snapshot = self.store.snapshot();
-            let found = object::read_content(&snapshot, &request, self.store.now()).await?;
-            let range = 0..found.properties.length;
-            if let Some(reader) = reader::open(&self.store, &snapshot, &found, range).await? {
-                return Ok((found.properties, reader));
-            }
-        }
+        let read = ReadBlob { address: address(blob), part: named(part), preconditions };
+        let download = self.blobs.get_blob(&asked(GetBlob { read, range: None, if_range: None })).await?;
+        Ok((download.properties, download.reader))
     }
 
     /// Get Blob.
@@ -404,9 +393,8 @@ impl World {
     /// Snapshot Blob.
     pub(crate) async fn snapshot(&self, blob: &str) -> Outcome<Timestamp> {
         let (address, preconditions) = (address(blob), Preconditions::default());
-        let request = &authorized(SnapshotBlob { address, preconditions, metadata: None });
-        let taken = self.transact(blob, |txn| async move { snapshot::take(&txn, request).await }).await?;
-        Ok(taken.snapshot)
+        let request = &asked(SnapshotBlob { address, preconditions, metadata: None });
+        Ok(self.blobs.snapshot_blob(request).await?.snapshot)
     }
 
     /// Delete Blob.
@@ -422,15 +410,15 @@ impl World {
         snapshots: Option<DeleteSnapshots>,
         preconditions: Preconditions<'_>,
     ) -> Outcome<()> {
-        let request = &authorized(DeleteBlob {
+        let request = &asked(DeleteBlob {
             address: address(blob),
-            snapshot: part.map(at),
+            part: named(part),
             preconditions,
             snapshots,
             tier_modified_since: None,
             tier_unmodified_since: None,
         });
-        self.transact(blob, |txn| async move { object::delete(&txn, request).await }).await
+        self.blobs.delete_blob(request).await
     }
 
     /// Copy Blob of the same account.
@@ -445,23 +433,21 @@ impl World {
         part: Option<Timestamp>,
         request: CopyBlob<'_>,
     ) -> Outcome<Copied> {
-        let source = &authorized(SourceBlob {
+        let source = &asked(SourceBlob {
             address: address(from),
-            snapshot: part.map(at),
+            part: named(part),
             conditions: Conditions::default(),
             if_tags: None,
             tags: request.copy_tags,
         });
-        let to = request.address.blob.as_str().to_owned();
-        let request = &authorized(request);
-        self.transact(&to, |txn| async move { copy::copy(&txn, request, source).await }).await
+        self.blobs.copy_blob(&asked(request), source).await
     }
 
     /// Lease Blob.
     pub(crate) async fn lease(&self, blob: &str, operation: LeaseOperation) -> Outcome<LeaseAnswer> {
         let conditions = Conditions::default();
-        let request = &authorized(LeaseBlob { address: address(blob), conditions, if_tags: None, operation });
-        self.transact(blob, |txn| async move { lease::lease(&txn, request).await }).await
+        let request = &asked(LeaseBlob { address: address(blob), conditions, if_tags: None, operation });
+        self.blobs.lease_blob(request).await
     }
 
     /// Set Blob Tags.
@@ -471,8 +457,8 @@ impl World {
         pairs: &[(&str, &str)],
         preconditions: Preconditions<'_>,
     ) -> Outcome<()> {
-        let request = &authorized(SetTags { address: address(blob), preconditions, tags: tags_of(pairs) });
-        self.transact(blob, |txn| async move { tags::set(&txn, request).await }).await
+        let request = &asked(SetTags { address: address(blob), preconditions, tags: tags_of(pairs) });
+        self.blobs.set_blob_tags(request).await
     }
 
     /// Set Blob Tier.
@@ -482,27 +468,27 @@ impl World {
         tier: AccessTier,
         preconditions: Preconditions<'_>,
     ) -> Outcome<TierSet> {
-        let request = &authorized(SetTier {
+        let request = &asked(SetTier {
             address: address(blob),
-            snapshot: None,
+            part: NamedPart::Base,
             preconditions,
             tier,
             priority: None,
             rehydration: Duration::from_secs(10),
         });
-        self.transact(blob, |txn| async move { tier::set(&txn, request).await }).await
+        self.blobs.set_blob_tier(request).await
     }
 
     /// Set Blob Metadata.
     pub(crate) async fn set_metadata(&self, blob: &str, preconditions: Preconditions<'_>) -> Outcome<Written> {
         let metadata = vec![("Key".to_owned(), "Value".to_owned())];
-        let request = &authorized(SetMetadata { address: address(blob), preconditions, metadata });
-        self.transact(blob, |txn| async move { settings::set_metadata(&txn, request).await }).await
+        let request = &asked(SetMetadata { address: address(blob), preconditions, metadata });
+        self.blobs.set_blob_metadata(request).await
     }
 
     /// Set Blob Properties.
     pub(crate) async fn set_properties(&self, request: SetProperties<'_>) -> Outcome<PropertiesSet> {
-        settings::set_properties(&self.store, &authorized(request)).await
+        self.blobs.set_blob_properties(&asked(request)).await
     }
 
     /// Set Blob Properties: a new length.
@@ -524,8 +510,8 @@ impl World {
         expiry: Expiry,
         preconditions: Preconditions<'_>,
     ) -> Outcome<Written> {
-        let request = &authorized(SetExpiry { address: address(blob), preconditions, expiry });
-        self.transact(blob, |txn| async move { settings::set_expiry(&txn, request).await }).await
+        let request = &asked(SetExpiry { address: address(blob), preconditions, expiry });
+        self.blobs.set_blob_expiry(request).await
     }
 
     /// Every page of a listing; snapshots as `name@ticks`, uncommitted ones as `name?`, groups as `name…`.
@@ -534,14 +520,15 @@ impl World {
         let mut marker: Option<Marker> = None;
         loop {
             let limit = request.limit;
-            let request = authorized(ListBlobs { marker: marker.take(), ..request.clone() });
-            let page = list::blobs(&self.store.snapshot(), &request, self.store.now()).await.unwrap();
+            let request = asked(ListBlobs { marker: marker.take(), ..request.clone() });
+            let page = self.blobs.list_blobs(&request).await.unwrap();
             assert!(page.items.len() <= limit);
             names.extend(page.items.into_iter().map(|item| match item {
-                Listed::Blob(name, properties) => match (properties.snapshot, properties.committed) {
-                    (Some(time), _) => format!("{name}@{}", time.ticks()),
-                    (None, false) => format!("{name}?"),
-                    (None, true) => name,
+                Listed::Blob(name, properties) => match (properties.part, properties.committed) {
+                    (BlobPart::Snapshot(time), _) => format!("{name}@{}", time.ticks()),
+                    (BlobPart::Version(time), _) => format!("{name}#{}", time.ticks()),
+                    (BlobPart::Base, false) => format!("{name}?"),
+                    (BlobPart::Base, true) => name,
                 },
                 Listed::Prefix(prefix) => format!("{prefix}…"),
             }));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use access::{Allowed, Asked, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::visibility::{MessageNotFound, PopReceipt, VisibilityTimeout};
 use store::{Read, Scope, Txn};
 
@@ -97,7 +97,11 @@ impl Queues {
     }
 }
 
-async fn update(txn: &Txn, request: &Allowed<'_, UpdateMessage>, arrival: &Arc<Arrival>) -> Result<Hold, QueueError> {
+async fn update(
+    txn: &Txn,
+    request: &Authorized<'_, UpdateMessage>,
+    arrival: &Arc<Arrival>,
+) -> Result<Hold, QueueError> {
     let index = queue::find(txn, &request.address).await?.index();
     let (number, mut stored) = (request.sent.place.number, find(txn, index, request.id, request.sent).await?);
     let fresh = PopReceipt::new(request.receipt);
@@ -114,7 +118,7 @@ async fn update(txn: &Txn, request: &Allowed<'_, UpdateMessage>, arrival: &Arc<A
     Ok(hold)
 }
 
-async fn delete(txn: &Txn, request: &Allowed<'_, DeleteMessage>, shard: &Arc<Shard>) -> Result<(), QueueError> {
+async fn delete(txn: &Txn, request: &Authorized<'_, DeleteMessage>, shard: &Arc<Shard>) -> Result<(), QueueError> {
     let index = queue::find(txn, &request.address).await?.index();
     let stored = find(txn, index, request.id, request.sent).await?;
     stored.message.delete(request.sent.value, txn.now())?;

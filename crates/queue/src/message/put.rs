@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use access::{Allowed, Asked, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::visibility::{Message, PopReceipt, PutTimes};
 use store::{Scope, Txn};
 
@@ -63,7 +63,7 @@ impl Queues {
 
 async fn put(
     txn: &Txn,
-    request: &Allowed<'_, PutMessage>,
+    request: &Authorized<'_, PutMessage>,
     arrival: &Arc<Arrival>,
     shard: &Arc<Shard>,
 ) -> Result<(MessageProperties, Hold), QueueError> {

@@ -3,7 +3,7 @@
 //! Gets of one queue run one behind the other, each for microseconds, and never during a sync: whoever comes next begins
 //! where the last one ended. Peeks read beside them.
 
-use access::{Allowed, Asked, Operation, need::Need};
+use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::visibility::{MessageState, PopReceipt, VisibilityTimeout};
 use store::{Direction, Read, Scope, Txn};
 use types::Timestamp;
@@ -91,7 +91,7 @@ impl Queues {
 
 async fn get(
     txn: &Txn,
-    request: &Allowed<'_, GetMessages>,
+    request: &Authorized<'_, GetMessages>,
     heads: &Heads,
     floor: Place,
 ) -> Result<Vec<GotMessage>, QueueError> {

@@ -1,6 +1,6 @@
 //! The range of keys that a credential covers: a table SAS may have a first and a last PartitionKey and RowKey.
 
-use access::Allowed;
+use access::Authorized;
 use store::key::KeyRange;
 use types::UnitId;
 
@@ -16,7 +16,7 @@ pub(crate) struct KeyLimits {
 }
 
 /// What the credential of this request covers.
-pub(crate) fn authorised<Op>(request: &Allowed<'_, Op>) -> KeyLimits {
+pub(crate) fn authorised<Op>(request: &Authorized<'_, Op>) -> KeyLimits {
     let Some(range) = request.entities() else { return KeyLimits::default() };
     let (first_partition, first_row) = range.start.clone().map_or((None, None), |(key, row)| (Some(key), row));
     let (last_partition, last_row) = range.end.clone().map_or((None, None), |(key, row)| (Some(key), row));

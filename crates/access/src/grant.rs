@@ -1,6 +1,7 @@
-//! The proof that somebody may do an operation.
+//! What a verified credential allows, and why it does not.
 //!
-//! **Invariant.** A [`Grant`] is made only by this crate, from a verified credential; an [`Authorized`] only from a grant.
+//! **Invariant.** A [`Grant`] is made only by this crate, from a verified credential. It decides by rows, and only for an
+//! [`Asked`] operation.
 
 use std::{fmt, sync::Arc};
 
@@ -15,7 +16,7 @@ use crate::{
     asked::Asked,
     bearer::Identity,
     need::Need,
-    sas::{EntityRange, Overrides, Sas},
+    sas::{Overrides, Sas},
 };
 
 /// Something that can be authorised.
@@ -158,15 +159,6 @@ impl Grant {
         Asked::new(self.clone(), operation)
     }
 
-    /// The proof for one operation.
-    ///
-    /// # Errors
-    /// The credential does not cover it, or the store failed.
-    pub async fn authorize<Op: Operation>(&self, rows: &impl Read, operation: Op) -> Result<Authorized<Op>, Denied> {
-        let may_overwrite = self.decide(rows, &operation.need()).await?;
-        Ok(Authorized { operation, grant: Some(self.clone()), may_overwrite })
-    }
-
     /// Whether the operation is allowed by what the rows say now, and if so, whether it may replace what exists.
     pub(crate) async fn decide(&self, rows: &impl Read, need: &Need<'_>) -> Result<bool, Denied> {
         if need.account != self.account.unit {
@@ -222,66 +214,6 @@ impl Grant {
     fn live(&self) -> Result<Arc<Account>, Denied> {
         let live = self.accounts.get(self.account.name.as_str()).filter(|live| live.unit == self.account.unit);
         live.ok_or_else(|| Denied::Authentication("the account is not served any more".into()))
-    }
-}
-
-/// An operation that somebody may do.
-#[derive(Clone, Debug)]
-pub struct Authorized<Op> {
-    operation: Op,
-    /// `None` only in tests of the services.
-    grant: Option<Grant>,
-    may_overwrite: bool,
-}
-
-impl<Op> Authorized<Op> {
-    /// A proof without a credential, for tests of the services.
-    #[cfg(feature = "testing")]
-    #[must_use]
-    pub const fn for_tests(operation: Op) -> Self {
-        Self { operation, grant: None, may_overwrite: true }
-    }
-
-    /// True if what exists may be replaced: a signature that may only create may not.
-    #[must_use]
-    pub const fn may_overwrite(&self) -> bool {
-        self.may_overwrite
-    }
-
-    /// The entities of a table that may be touched; `None` for all of them.
-    #[must_use]
-    pub fn entities(&self) -> Option<&EntityRange> {
-        let entities = self.grant.as_ref().and_then(Grant::signature).map(|sas| &sas.entities);
-        entities.filter(|entities| !entities.is_everything())
-    }
-
-    /// The encryption scope that the credential demands of writes.
-    #[must_use]
-    pub fn encryption_scope(&self) -> Option<&str> {
-        self.grant.as_ref().and_then(Grant::encryption_scope)
-    }
-}
-
-impl<Op: Operation> Authorized<Op> {
-    /// Looks again, inside the transaction that does it, at what allowed it: the stored policy, the level of public
-    /// access, the keys of the account. What was revoked during a long upload counts; the time is the one at which the
-    /// request began.
-    ///
-    /// # Errors
-    /// It is not allowed any more, or the store failed.
-    pub async fn confirm(&self, rows: &impl Read) -> Result<(), Denied> {
-        let Some(grant) = &self.grant else { return Ok(()) };
-        let may_overwrite = grant.decide(rows, &self.operation.need()).await?;
-        // What was told that it may replace something must not do so when it may only create by now.
-        if self.may_overwrite && !may_overwrite { Err(Denied::PermissionMismatch) } else { Ok(()) }
-    }
-}
-
-impl<Op> std::ops::Deref for Authorized<Op> {
-    type Target = Op;
-
-    fn deref(&self) -> &Op {
-        &self.operation
     }
 }
 
