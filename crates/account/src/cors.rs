@@ -20,7 +20,7 @@ pub struct CorsRule {
 /// A rule that matches, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match<'a> {
-    /// The rule.
+    /// The one that speaks for the request.
     pub rule: &'a CorsRule,
     /// True when it names the origin or its domain, false when it allows any.
     pub exact: bool,

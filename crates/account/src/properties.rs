@@ -19,7 +19,7 @@ pub struct RetentionPolicy {
 /// Analytics logging, as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logging {
-    /// Its version.
+    /// The version of Storage Analytics that the setting is of.
     pub version: String,
     /// Log deletes.
     pub delete: bool,
@@ -34,7 +34,7 @@ pub struct Logging {
 /// Analytics metrics, as they were asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metrics {
-    /// Their version.
+    /// The version of Storage Analytics that the setting is of.
     pub version: String,
     /// Whether they are taken.
     pub enabled: bool,

@@ -13,7 +13,7 @@ const UNSENT_BYTES: u32 = 512 * 1024;
 
 /// A bound port.
 pub struct Listener {
-    /// The socket.
+    /// The socket that connections are accepted from.
     pub tcp: TcpListener,
     /// `Some` when its connections are encrypted.
     pub tls: Option<Arc<Tls>>,

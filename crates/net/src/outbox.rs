@@ -25,7 +25,7 @@ const CROWDED_BYTES: usize = 128 * 1024;
 /// Kept by all answers to strangers together.
 const STRANGERS_BYTES: usize = 32 * 1024 * 1024;
 /// Slower than so many bytes a second, counted from a while after its beginning, an answer is given up.
-const SLOWEST: u64 = 1024;
+const MIN_BYTES_PER_SECOND: u64 = 1024;
 /// Back-off of an answer that found no room.
 pub const RETRY_AFTER: Duration = Duration::from_millis(20);
 
@@ -135,7 +135,7 @@ impl Pace {
     pub fn waited(&mut self) -> bool {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         let late = begun.elapsed().saturating_sub(self.timeout);
-        self.taken < late.as_secs().saturating_mul(SLOWEST)
+        self.taken < late.as_secs().saturating_mul(MIN_BYTES_PER_SECOND)
     }
 }
 

@@ -21,11 +21,11 @@ use tokio::{sync::Notify, task::AbortHandle, time::Instant};
 /// The number of requests in work on a connection that was told to give way.
 const GONE: u32 = u32::MAX;
 /// How long a new connection waits for the one that gives way.
-const GIVING_WAY: Duration = Duration::from_secs(1);
+const EVICTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// An answer to a stranger that was begun so long ago may be broken off for a new connection.
 const SLOW_ANSWER: Duration = Duration::from_secs(5);
-/// Of so many strangers that are idle, one more gives way at once: who floods us is not looked at one by one.
-const CROWD: usize = 64;
+/// Of so many strangers that are idle, one more gives way at once: a flood is not evicted one by one.
+const STRANGERS_PER_EVICTION: usize = 64;
 
 /// The seats, and who sits on them.
 #[derive(Debug)]
@@ -92,8 +92,8 @@ impl Seats {
 
     /// A seat for a new connection; `None` when nobody can give way to it.
     pub(crate) async fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Taken> {
-        let address = household(peer);
-        let deadline = Instant::now() + GIVING_WAY;
+        let address = network_of(peer);
+        let deadline = Instant::now() + EVICTION_TIMEOUT;
         loop {
             let freed = self.freed.notified();
             let mut freed = std::pin::pin!(freed);
@@ -149,7 +149,7 @@ impl Seats {
         }
         candidates.sort_unstable_by_key(|(order, _)| *order);
         let strangers = candidates.iter().filter(|((rank, ..), _)| *rank == Rank::Stranger).count();
-        let wanted = 1 + strangers / CROWD;
+        let wanted = 1 + strangers / STRANGERS_PER_EVICTION;
         let gone = candidates.iter().filter(|(_, seat)| seat.give_way()).take(wanted).count();
         self.gave_way.fetch_add(u64::try_from(gone).unwrap_or_default(), Ordering::Relaxed);
         gone > 0 || leaving
@@ -160,8 +160,8 @@ impl Seats {
     }
 }
 
-/// Addresses that one household has: a network of IPv6 gives its users 64 bits to choose from.
-fn household(peer: IpAddr) -> IpAddr {
+/// Addresses that count as one: a network of IPv6 gives its users 64 bits to choose from.
+fn network_of(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();

@@ -44,7 +44,7 @@ pub trait Protocol: Send + Sync + 'static {
 
 /// An accepted connection.
 pub struct Connection {
-    /// Its bytes.
+    /// Where its bytes come from and go to.
     pub stream: Stream,
     /// The other end.
     pub peer: SocketAddr,

@@ -9,8 +9,9 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -34,6 +35,8 @@ struct Seen {
     walked: AtomicUsize,
     /// Runs before the next commit gets its place.
     interlude: Mutex<Option<BoxFuture<'static, ()>>>,
+    /// Nothing gets durable.
+    stuck: AtomicBool,
 }
 
 struct Watched {
@@ -104,6 +107,9 @@ impl Contract for Watched {
     }
 
     fn durable(&self, sequence: Sequence) -> Answer<'_, Result<(), StoreError>> {
+        if self.seen.stuck.load(Ordering::Relaxed) {
+            return Answer::Later(Box::pin(std::future::pending()));
+        }
         self.inner.durable(sequence)
     }
 
@@ -228,6 +234,31 @@ fn a_restart_remembers_where_the_queue_begins() {
         again.delete_queue("jobs").await.unwrap();
         again.sweep().await;
         assert_eq!(again.audit().await, 0);
+    });
+}
+
+/// What a transaction may put stands in the way of marks until it has its place. One that is refused has none to come.
+#[test]
+fn a_refusal_that_waits_for_the_disk_is_in_nobodys_way() {
+    run(async {
+        let (rig, seen) = watched();
+        rig.create("jobs").await.unwrap();
+        let (id, hold) = rig.put_with("jobs", "later", 600, 1000).await.unwrap();
+        seen.stuck.store(true, Ordering::Relaxed);
+        let mut put = std::pin::pin!(rig.put_with("absent", "x", 0, 1000));
+        let mut update = std::pin::pin!(rig.update("absent", id, hold.receipt, 0, None));
+        let wait = std::future::poll_fn(|context| {
+            Poll::Ready(put.as_mut().poll(context).is_pending() && update.as_mut().poll(context).is_pending())
+        });
+        assert!(wait.await, "both wait for the disk");
+        seen.stuck.store(false, Ordering::Relaxed);
+        let mut most = 0;
+        for _ in 0..100 {
+            rig.put("jobs", "x").await;
+            rig.pass(1);
+            most = most.max(work(&rig, &seen, 1).await);
+        }
+        assert!(most <= 4, "a Get walked over {most}");
     });
 }
 

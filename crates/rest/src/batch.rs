@@ -26,7 +26,7 @@ const BOUNDARY_MAX: usize = 70;
 pub struct EmbeddedRequest {
     /// `Content-ID`, from around the request or from among its headers.
     pub content_id: Option<String>,
-    /// The verb.
+    /// Its HTTP verb.
     pub method: Method,
     /// The target as sent: a path with its query, or a whole URL.
     pub target: String,
@@ -39,7 +39,7 @@ pub struct EmbeddedRequest {
 /// What stands in a batch.
 #[derive(Clone, Debug)]
 pub enum Piece {
-    /// A request.
+    /// A request, to be answered like one that came alone.
     Request(EmbeddedRequest),
     /// Requests that belong together.
     ChangeSet(Vec<EmbeddedRequest>),

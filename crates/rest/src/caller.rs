@@ -28,7 +28,7 @@ const COPY_SOURCE_AUTHORIZATION: HeaderName = HeaderName::from_static("x-ms-copy
 /// The source of a copy that is on this server.
 #[derive(Clone, Copy, Debug)]
 pub struct CopySource<'a> {
-    /// Which.
+    /// The blob or file that is read.
     pub target: &'a Target,
     /// Whether its URL begins with `https`.
     pub secure: bool,

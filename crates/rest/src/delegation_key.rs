@@ -1,13 +1,12 @@
 //! Get User Delegation Key, the same for every service: the document that asks for a key, and the one that has it.
 
 use access::{
-    Actions, GetUserDelegationKey, instant,
-    need::{Action, Service},
+    GetUserDelegationKey, instant,
+    need::Service,
     sas::{DelegationKeyRequest, service_letter},
 };
 use account::Settings;
 use http::{HeaderValue, StatusCode};
-use std::time::Duration;
 use types::{ErrorCode, Timestamp};
 
 use crate::{
@@ -15,8 +14,6 @@ use crate::{
     xml::{self, XmlWriter},
 };
 
-/// Longest life of a key.
-const LIFE_MAX: Duration = Duration::from_hours(7 * 24);
 /// Most bytes of the document.
 pub const BODY_MAX_BYTES: usize = 64 * 1024;
 
@@ -84,7 +81,7 @@ pub async fn answer(
     permitted.map_err(|denied| caller.explain(caller::denied_answer(&denied)))?;
     let info = KeyInfo::parse(document)?;
     let start = info.start.unwrap_or(now);
-    if start >= info.expiry || info.expiry > now.saturating_add(LIFE_MAX) {
+    if !GetUserDelegationKey::may_live(start, info.expiry, now) {
         return Err(invalid("Expiry", &instant::format(info.expiry)));
     }
     let (start, expiry, version) = (instant::format(start), instant::format(info.expiry), caller.version.to_string());
@@ -97,7 +94,7 @@ pub async fn answer(
         version: &version,
         delegated_tenant: info.delegated_tenant.as_deref(),
     };
-    let key = request.key(&caller.account, handed_on(identity.actions(service))).ok_or_else(ServiceError::internal)?;
+    let key = request.key(&caller.account, identity.actions(service)).ok_or_else(ServiceError::internal)?;
     let mut xml = XmlWriter::document();
     xml.open("UserDelegationKey");
     xml.element("SignedOid", &identity.object);
@@ -111,12 +108,6 @@ pub async fn answer(
     xml.close("UserDelegationKey");
     let body = ResponseBody::bytes(xml.finish());
     Ok(Response::new(StatusCode::OK).body(HeaderValue::from_static("application/xml"), body))
-}
-
-/// Everything but the right to hand on.
-fn handed_on(actions: Actions) -> Actions {
-    let all = [Action::Read, Action::Add, Action::Process, Action::Write, Action::Delete];
-    all.into_iter().filter(|action| actions.allows(*action)).fold(Actions::NONE, Actions::with)
 }
 
 #[cfg(test)]

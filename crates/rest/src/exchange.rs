@@ -22,7 +22,7 @@ pub struct Exchange {
 /// The answer to a request.
 #[derive(Debug)]
 pub struct Exchanged {
-    /// The status.
+    /// The HTTP status.
     pub status: StatusCode,
     /// All headers that a connection would have sent, but for those of its framing.
     pub headers: Headers,

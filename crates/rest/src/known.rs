@@ -16,11 +16,11 @@ impl Known {
         Self { account: account.number() }
     }
 
-    /// Whoever knows the word. Compared without telling by its time where the difference is.
+    /// Whoever knows the token. Compared without telling by its time where the difference is.
     #[must_use]
-    pub fn by_word(sent: &[u8], word: &[u8]) -> Option<Self> {
-        let differences = sent.iter().zip(word).fold(0, |seen, (left, right)| seen | (left ^ right));
-        (sent.len() == word.len() && differences == 0).then_some(Self { account: 0 })
+    pub fn by_token(sent: &[u8], token: &[u8]) -> Option<Self> {
+        let differences = sent.iter().zip(token).fold(0, |seen, (left, right)| seen | (left ^ right));
+        (sent.len() == token.len() && differences == 0).then_some(Self { account: 0 })
     }
 
     /// The number by which their part of what is shared is counted.
@@ -34,9 +34,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_compared_whole() {
+    fn tokens_are_compared_whole() {
         for (left, right, equal) in [("", "", true), ("a", "a", true), ("a", "b", false), ("a", "ab", false)] {
-            assert_eq!(Known::by_word(left.as_bytes(), right.as_bytes()).is_some(), equal);
+            assert_eq!(Known::by_token(left.as_bytes(), right.as_bytes()).is_some(), equal);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The MD5 of bodies: pieces that arrive at the same time are taken side by side, each in a lane of its own.
 //!
-//! Whoever has a piece puts it among the waiting ones and lets others run. If they bring pieces too, the one that fills
-//! the last lane takes them all; if not, the first that comes back does. Nobody waits for company that does not come:
-//! letting others run is all the waiting there is, and where it was in vain it is soon given up.
+//! Pieces are hashed in batches. Whoever has a piece puts it into the batch and yields once. If others bring pieces too, the
+//! one that fills the last lane hashes them all; if not, the first that runs again does. Yielding is all the waiting
+//! there is, and after some batches of one piece no more is waited for.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -15,23 +15,23 @@ use tokio::{sync::Notify, task};
 pub use md5_lanes::Md5Bytes;
 use md5_lanes::{LANES_MAX, Md5, update_together};
 
-/// With so many bodies on their way there will be company.
-const SURE_OF_COMPANY: usize = 4;
-/// Small bodies come whole and are not on their way for long: whether they have company is learned. So many pieces may
-/// find themselves alone before company is given up.
-const PATIENCE: u32 = 16;
-/// One in so many pieces looks whether there is company again.
-const LOOK_AGAIN: u32 = 64;
+/// With so many bodies on their way pieces are always batched.
+const ALWAYS_BATCH: usize = 4;
+/// Small bodies come whole and are not on their way for long: whether batches fill is learned. So many batches in a row may
+/// be of one piece before pieces are hashed without waiting.
+const LONE_BATCHES_MAX: u32 = 16;
+/// One in so many of those pieces tries a batch again.
+const PROBE_INTERVAL: u32 = 64;
 /// Pieces shorter than this are taken at once.
 const SHORT_BYTES: usize = 1024;
 
 /// Bodies on their way.
 static PRESENT: AtomicUsize = AtomicUsize::new(0);
-/// How many more pieces may find themselves alone.
-static HOPE: AtomicU32 = AtomicU32::new(0);
-/// Pieces that were taken without a look for company.
-static UNLOOKED: AtomicU32 = AtomicU32::new(0);
-/// Their pieces that nobody has taken yet, at most one a body and fewer than there are lanes.
+/// How many more batches may be of one piece.
+static LONE_BATCHES_LEFT: AtomicU32 = AtomicU32::new(0);
+/// Pieces that were hashed without a batch.
+static UNBATCHED: AtomicU32 = AtomicU32::new(0);
+/// The batch: pieces that nobody has hashed yet, at most one a body and fewer than there are lanes.
 static WAITING: Mutex<Vec<Job>> = Mutex::new(Vec::new());
 
 struct Job {
@@ -77,7 +77,7 @@ impl BodyMd5 {
     /// Takes the next piece. By value: a body whose piece was not taken to its end has no digest.
     #[must_use]
     pub async fn take(mut self, piece: Bytes) -> Self {
-        if piece.len() < SHORT_BYTES || !expects_company() {
+        if piece.len() < SHORT_BYTES || !is_batched() {
             self.md5.update(&piece);
             return self;
         }
@@ -114,18 +114,25 @@ impl BodyMd5 {
     }
 }
 
-fn expects_company() -> bool {
-    PRESENT.load(Ordering::Relaxed) >= SURE_OF_COMPANY
-        || HOPE.load(Ordering::Relaxed) > 0
-        || UNLOOKED.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK_AGAIN)
+/// Forgets what was learned about company, for runs that are to be repeated. Not while there is any.
+pub fn forget_company() {
+    LONE_BATCHES_LEFT.store(0, Ordering::Relaxed);
+    UNBATCHED.store(0, Ordering::Relaxed);
+    lock(&WAITING).clear();
+}
+
+fn is_batched() -> bool {
+    PRESENT.load(Ordering::Relaxed) >= ALWAYS_BATCH
+        || LONE_BATCHES_LEFT.load(Ordering::Relaxed) > 0
+        || UNBATCHED.fetch_add(1, Ordering::Relaxed).is_multiple_of(PROBE_INTERVAL)
 }
 
 fn run(jobs: Vec<Job>) {
     match jobs.len() {
         0 => return,
         // Racing with others by one or two does no harm.
-        1 => HOPE.store(HOPE.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed),
-        _ => HOPE.store(PATIENCE, Ordering::Relaxed),
+        1 => LONE_BATCHES_LEFT.store(LONE_BATCHES_LEFT.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed),
+        _ => LONE_BATCHES_LEFT.store(LONE_BATCHES_MAX, Ordering::Relaxed),
     }
     let (mut streams, dones): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.stream, job.done)).unzip();
     update_together(&mut streams);
@@ -147,7 +154,7 @@ mod tests {
 
     /// Many bodies at once on several threads: each gets its own digest, also when others give up halfway.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn bodies_in_company() {
+    async fn bodies_in_one_batch() {
         let mut tasks = tokio::task::JoinSet::new();
         for number in 0..200_usize {
             tasks.spawn(async move {

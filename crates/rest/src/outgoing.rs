@@ -25,7 +25,7 @@ pub struct Fetch {
     pub headers: Vec<(HeaderName, String)>,
 }
 
-/// The answer.
+/// The answer to a [`Fetch`]: its head is here, its body may still be on its way.
 pub struct Fetched {
     /// Its status.
     pub status: StatusCode,

@@ -11,7 +11,7 @@ use crate::{Body, Headers, RequestId, ServiceError, Target, headers, version};
 /// One request.
 #[derive(Debug)]
 pub struct Request {
-    /// The verb.
+    /// The HTTP verb, as sent.
     pub method: Method,
     /// What it is about.
     pub target: Target,

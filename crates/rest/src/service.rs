@@ -31,7 +31,7 @@ pub trait Service: Send + Sync + 'static {
 /// The answer to a request, and which operation it turned out to be.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The answer.
+    /// What the client is sent.
     pub response: Response,
     /// The operation's name in logs and metrics, such as `PutBlob`; `Unknown` before it was found out.
     pub operation: &'static str,

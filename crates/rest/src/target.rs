@@ -17,7 +17,7 @@ const ROOT: &str = "$root";
 /// The target of a request line, in its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawTarget<'a> {
-    /// A resource.
+    /// A path with its query.
     Resource {
         /// The host, when the target is a whole URL; it wins over the header then.
         host: Option<&'a str>,

@@ -1,7 +1,7 @@
 //! The admin port: is it alive, is it ready, what does it count; a backup and changes of accounts while it serves.
 //!
 //! Reads are open to whoever reaches the port, which is this machine unless the configuration says otherwise. What acts
-//! needs the word of the admin note, which only who can read the data directory knows, and a connection from here.
+//! needs the token of the admin note, which only who can read the data directory knows, and a connection from here.
 
 mod accounts;
 mod backup;
@@ -22,7 +22,7 @@ use crate::{engine::Opened, metrics::Metrics};
 
 /// The name of the service.
 pub(crate) const ADMIN: &str = "admin";
-/// The header that carries the word of the admin note.
+/// The header that carries the token of the admin note.
 pub(crate) const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-lazuli-token");
 /// Where accounts are listed, added, removed and given other keys.
 pub(crate) const ACCOUNTS_PATH: &str = "/admin/accounts";
@@ -99,9 +99,9 @@ impl Admin {
         if !request.peer.ip().to_canonical().is_loopback() {
             return refused("This is asked for on the machine itself.");
         }
-        let word = request.headers.get(TOKEN_HEADER).map_or(&[][..], rest::headers::Value::as_bytes);
-        let known = Known::by_word(word, self.token.as_bytes());
-        known.map_or_else(|| refused("The word of the admin note is missing or wrong."), Ok)
+        let token = request.headers.get(TOKEN_HEADER).map_or(&[][..], rest::headers::Value::as_bytes);
+        let known = Known::by_token(token, self.token.as_bytes());
+        known.map_or_else(|| refused("The token of the admin note is missing or wrong."), Ok)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn misconfigured(error: impl Into<anyhow::Error>) -> anyhow::Error {
 
 /// Says why, in one line with the causes behind the first one, and finds the exit code.
 pub(crate) fn ended(error: &anyhow::Error) -> ExitCode {
-    output::complain(&format!("{error:#}"));
+    output::report(&format!("{error:#}"));
     if error.downcast_ref::<Misconfigured>().is_some() { ExitCode::from(2) } else { ExitCode::FAILURE }
 }
 

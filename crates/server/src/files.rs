@@ -115,7 +115,7 @@ pub(crate) fn plain(error: io::Error) -> anyhow::Error {
     }
 }
 
-/// Where the server of a data directory can be asked, and the word that proves that the asker can read the directory.
+/// Where the server of a data directory can be asked, and the token that proves that the asker can read the directory.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct AdminNote {
     pub(crate) address: SocketAddr,

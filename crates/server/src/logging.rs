@@ -46,7 +46,7 @@ pub(crate) fn start(format: LogFormat, level: LogLevel) -> Result<Log> {
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
     if let Err(error) = started {
-        output::complain(&format!("the log was started before: {error}"));
+        output::report(&format!("the log was started before: {error}"));
     }
     // The usual hook writes to standard error by itself, and would wait for its reader.
     std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a thread panicked")));

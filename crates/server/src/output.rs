@@ -9,6 +9,6 @@ pub(crate) fn print(text: &str) {
 }
 
 /// Says on standard error, in one line, why it failed.
-pub(crate) fn complain(reason: &str) {
+pub(crate) fn report(reason: &str) {
     let _nobody_reads = writeln!(io::stderr(), "lazuli: {}", reason.replace('\n', " "));
 }

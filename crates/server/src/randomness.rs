@@ -1,4 +1,4 @@
-//! The one place that draws randomness: ids of requests and messages, pop receipts, keys of accounts, and the word in
+//! The one place that draws randomness: ids of requests and messages, pop receipts, keys of accounts, and the token in
 //! the admin note.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -94,7 +94,7 @@ fn configured(arguments: ServeArgs, mut origins: Origins) -> Result<Config> {
     let ServeArgs { config: file, mut settings, azurite: flags } = arguments;
     let said = flags.apply(&mut settings, &mut origins)?;
     for line in said.into_iter().chain(azurite::variables(|name| std::env::var_os(name).is_some())) {
-        output::complain(&line);
+        output::report(&line);
     }
     let accounts = match std::env::var("AZURITE_ACCOUNTS") {
         Err(VarError::NotUnicode(_)) => bail!("AZURITE_ACCOUNTS is not text"),

@@ -1,16 +1,23 @@
 //! Concurrent clients against the built program, and whether one order of their calls explains what they saw.
 //!
-//! `LAZULI_TEST_HISTORIES` is how many histories of each kind are recorded; a long campaign takes more.
+//! `LAZULI_TEST_HISTORIES` is how many histories of each kind are recorded, `LAZULI_TEST_CRASHES` how often the program is
+//! killed under its clients; a long campaign takes more.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use testkit::{
-    Lazuli,
-    client::{Client as _, Request},
+    Answer, Lazuli, Wire,
+    client::{Client, Request},
     linearizability::{
         Bounds, History, Model, Verdict, check,
         models::{append_blob::AppendBlob, blob::Blob, message::Message, page_blob::PageBlob, partition::Partition},
     },
+    random::Random,
     workload::{self, append_blob::AppendPlan, blob::BlobPlan, page_blob, partition::PartitionPlan, queue},
 };
 
@@ -21,8 +28,15 @@ const CALLS: usize = 12;
 /// Objects that are worked on at the same time.
 const AT_ONCE: usize = 4;
 
+/// Calls of each client of a server that is killed.
+const CALLS_ACROSS: usize = 30;
+
 fn histories() -> u64 {
-    std::env::var("LAZULI_TEST_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(200)
+    count("LAZULI_TEST_HISTORIES", 1000)
+}
+
+fn count(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
 }
 
 fn server() -> (Lazuli, tempfile::TempDir) {
@@ -144,4 +158,80 @@ async fn messages_are_linearizable() {
         }
     })
     .await;
+}
+
+/// A server that is killed now and then; whoever asks meanwhile waits until it is back.
+#[derive(Clone)]
+struct Mortal {
+    server: Arc<tokio::sync::RwLock<Lazuli>>,
+    lives: Arc<AtomicU64>,
+    calls: Arc<AtomicU64>,
+}
+
+impl Mortal {
+    fn client(&self, service: &'static str) -> Survivor {
+        Survivor { mortal: self.clone(), service, wire: None }
+    }
+
+    /// Kills the server when its clients have made so many calls, and starts it again.
+    async fn die_at(&self, calls: u64) {
+        while self.calls.load(Ordering::Relaxed) < calls {
+            tokio::task::yield_now().await;
+        }
+        let mut server = self.server.write().await;
+        server.kill_and_start().unwrap();
+        // Before anybody can ask again: the ports are new.
+        self.lives.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A client of such a server. It never learns what became of a call that was under way when the server was killed.
+struct Survivor {
+    mortal: Mortal,
+    service: &'static str,
+    wire: Option<(u64, Wire)>,
+}
+
+impl Client for Survivor {
+    async fn call(&mut self, request: &Request) -> Option<Answer> {
+        let (life, new) = {
+            let server = self.mortal.server.read().await;
+            (self.mortal.lives.load(Ordering::Relaxed), server.client(self.service))
+        };
+        let mut wire = self.wire.take().filter(|(known, _)| *known == life).map_or(new, |(_, wire)| wire);
+        self.mortal.calls.fetch_add(1, Ordering::Relaxed);
+        let answer = wire.call(request).await;
+        self.wire = Some((life, wire));
+        answer
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_answered_is_explained_across_kills() {
+    const CLIENTS: usize = 3;
+    let (server, _home) = server();
+    make(&server, "blob", Request::new("PUT", "/histories?restype=container")).await;
+    let create = Request::new("POST", "/Tables").header("Content-Type", "application/json");
+    make(&server, "table", create.body(r#"{"TableName":"histories"}"#)).await;
+    let server = Arc::new(tokio::sync::RwLock::new(server));
+    for seed in 0..count("LAZULI_TEST_CRASHES", 25) {
+        let mortal = Mortal { server: Arc::clone(&server), lives: Arc::default(), calls: Arc::default() };
+        make(&*server.read().await, "queue", Request::new("PUT", format!("/histories-{seed}"))).await;
+        let clients = |service| (0..CLIENTS).map(|_| mortal.client(service)).collect();
+        let blob = |client| BlobPlan::new(format!("/histories/across-{seed}"), client);
+        let partition = |_| PartitionPlan::new("histories", format!("across-{seed}"));
+        let queue = |_| queue::QueuePlan::new(format!("/histories-{seed}"));
+        let at = Random::new(seed).below(u64::try_from(3 * CLIENTS * CALLS_ACROSS).unwrap());
+        let (blobs, partitions, messages, ()) = tokio::join!(
+            workload::run(clients("blob"), blob, seed, CALLS_ACROSS),
+            workload::run(clients("table"), partition, seed, CALLS_ACROSS),
+            workload::run(clients("queue"), queue, seed, CALLS_ACROSS),
+            mortal.die_at(at),
+        );
+        explained(&Blob, &blobs.unwrap(), seed);
+        explained(&Partition, &partitions.unwrap(), seed);
+        for message in queue::by_message(&messages.unwrap()) {
+            explained(&Message, &message, seed);
+        }
+    }
 }

@@ -142,7 +142,7 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<bool, StoreError> {
     let Some(sealed) = sealed.filter(|_| shared.index.sealed_memtables() > 0) else { return Ok(false) };
     shared.progress.ask_sync();
     shared.sequencer.nudge();
-    if !shared.progress.wait_synced(sealed.last_commit) {
+    if !shared.wait_synced(sealed.last_commit) {
         return Err(StoreError::Closed);
     }
     shared.extents.write_owed().map_err(|error| match shared.full_or(error) {

@@ -22,7 +22,7 @@ use crate::{
     log::{LogWriter, Record, Value},
     metrics::MetricsSnapshot,
     open::Opened,
-    pipeline,
+    pipeline::Pipeline,
     shared::Shared,
     views::IndexView,
 };
@@ -52,9 +52,13 @@ impl EmbeddedEngine {
         let Opened { shared, log, lock } = opened;
         let upkeep = Arc::<Upkeep>::default();
         let mut threads = Threads::default();
+        if let Some(stepped) = &shared.stepped {
+            stepped.begin(Pipeline::new(log));
+            return Ok(Self { shared, upkeep, threads: Mutex::new(threads), _lock: lock });
+        }
         let builder = |name: &str| std::thread::Builder::new().name(format!("lazuli-{name}"));
         let mine = Arc::clone(&shared);
-        threads.log = Some(builder("log").spawn(move || pipeline::run(&mine, log))?);
+        threads.log = Some(builder("log").spawn(move || Pipeline::new(log).run(&mine))?);
         let mine = Arc::clone(&shared);
         threads.upkeep.push(builder("pace").spawn(move || mine.pacer.run())?);
         if shared.options.background {
@@ -100,13 +104,31 @@ impl EmbeddedEngine {
         self.shared.sequencer.nudge();
         self.shared.stall.lift();
         self.shared.pacer.stop();
-        let log = threads.log.take()?.join().ok().flatten();
+        let log = match &self.shared.stepped {
+            Some(stepped) => stepped.end(&self.shared),
+            None => threads.log.take()?.join().ok().flatten(),
+        };
         self.upkeep.stop();
         self.shared.progress.fail();
         for thread in threads.upkeep.drain(..) {
             let _ended = thread.join();
         }
         log
+    }
+
+    /// Of an engine without threads: writes and syncs what is queued for the log. False when nothing is.
+    pub fn step_log(&self) -> bool {
+        self.shared.stepped.as_ref().is_some_and(|stepped| stepped.log(&self.shared))
+    }
+
+    /// Of an engine without threads: does the disk work that has waited longest. False when there is none.
+    pub fn step_io(&self) -> bool {
+        self.shared.stepped.is_some() && self.shared.pool.step()
+    }
+
+    /// Of an engine without threads: ten milliseconds have passed for those who are held back. False when nobody is.
+    pub fn step_pace(&self) -> bool {
+        self.shared.stepped.is_some() && self.shared.pacer.step()
     }
 
     /// Writes the memtable out and lets go of the log before it, as the engine does by itself in the background.

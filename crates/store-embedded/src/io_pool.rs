@@ -36,6 +36,12 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Does the job that has waited longest. False when there is none.
+    fn work_once(&self) -> bool {
+        let job = self.state().jobs.pop_front();
+        job.map(|job| job()).is_some()
+    }
+
     fn work(&self) {
         let mut state = self.state();
         loop {
@@ -53,6 +59,7 @@ impl Queue {
 }
 
 impl IoPool {
+    /// With no threads at all, jobs wait for [`IoPool::step`].
     pub(crate) fn new(threads: usize) -> io::Result<Self> {
         let queue = Arc::<Queue>::default();
         let start = |number| {
@@ -60,6 +67,11 @@ impl IoPool {
             std::thread::Builder::new().name(format!("lazuli-io-{number}")).spawn(move || queue.work())
         };
         Ok(Self { threads: (0..threads).map(start).collect::<io::Result<_>>()?, queue })
+    }
+
+    /// Does one job on the caller's thread. False when there is none.
+    pub(crate) fn step(&self) -> bool {
+        self.queue.work_once()
     }
 
     /// Runs a job on one of the threads.

@@ -29,6 +29,7 @@ mod sequencer;
 mod shared;
 mod shortage;
 mod space;
+mod stepped;
 mod views;
 
 pub use backup::{CopyProgress, restore};
@@ -39,3 +40,4 @@ pub use metrics::MetricsSnapshot;
 pub use open::{FORMAT, OpenError, Recovery};
 pub use options::{Durability, Options};
 pub use scrub::{ScrubCursor, Scrubbed};
+pub use stepped::Waiting;

@@ -30,6 +30,7 @@ use crate::{
     shared::{Progress, Shared, Stall, Waiters},
     shortage::Shortage,
     space::Space,
+    stepped::{Stepped, Waiting},
     views::Views,
 };
 
@@ -83,7 +84,7 @@ impl EmbeddedEngine {
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let disk = RealDisk::new(path)?;
         let lock = disk.lock()?.ok_or_else(|| OpenError::Locked(path.display().to_string()))?;
-        Self::open_with(Arc::new(disk), &path.join("index"), SystemTime::default(), Some(lock), options)
+        Self::open_with(Arc::new(disk), &path.join("index"), SystemTime::default(), Some(lock), options, None)
     }
 
     /// Opens a store on any disk and clock; only the index's tables are real files, below `index`.
@@ -96,7 +97,23 @@ impl EmbeddedEngine {
         time: impl TimeSource,
         options: Options,
     ) -> Result<Self, OpenError> {
-        Self::open_with(disk, index, time, None, options)
+        Self::open_with(disk, index, time, None, options, None)
+    }
+
+    /// The same without any thread: nothing happens unless a step is called, see [`EmbeddedEngine::step_log`],
+    /// [`EmbeddedEngine::step_io`] and [`EmbeddedEngine::step_pace`]. Upkeep in the background is left to the caller too.
+    ///
+    /// # Errors
+    /// As for [`EmbeddedEngine::open`].
+    pub fn open_stepped(
+        disk: Arc<dyn Disk>,
+        index: &Path,
+        time: impl TimeSource,
+        options: Options,
+        waiting: Waiting,
+    ) -> Result<Self, OpenError> {
+        let options = Options { background: false, ..options };
+        Self::open_with(disk, index, time, None, options, Some(Stepped::new(waiting)))
     }
 
     fn open_with(
@@ -105,10 +122,11 @@ impl EmbeddedEngine {
         time: impl TimeSource,
         lock: Option<DirectoryLock>,
         options: Options,
+        stepped: Option<Stepped>,
     ) -> Result<Self, OpenError> {
         let found = Identity::read(&*disk)?;
         let identity = found.unwrap_or_else(Identity::new);
-        let opened = recover(Arc::clone(&disk), index, time, lock, options, (identity, found.is_some()))?;
+        let opened = recover(Arc::clone(&disk), index, time, lock, (options, stepped), (identity, found.is_some()))?;
         if found.is_none() {
             identity.write(&*disk)?;
         }
@@ -121,7 +139,7 @@ fn recover(
     index: &Path,
     time: impl TimeSource,
     lock: Option<DirectoryLock>,
-    options: Options,
+    (options, stepped): (Options, Option<Stepped>),
     (identity, exists): (Identity, bool),
 ) -> Result<Opened, OpenError> {
     disk.create_directory(log::DIRECTORY)?;
@@ -183,7 +201,8 @@ fn recover(
         views,
         sequencer,
         extents,
-        pool: Arc::new(IoPool::new(IO_THREADS)?),
+        pool: Arc::new(IoPool::new(if stepped.is_some() { 0 } else { IO_THREADS })?),
+        stepped,
         ids,
         clock,
         events: broadcast::Sender::new(limits::EVENTS),

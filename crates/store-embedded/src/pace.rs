@@ -128,13 +128,24 @@ impl Pacer {
             state = self.state();
             state.tick(self.unswept_bytes());
         }
-        state.writers.clear();
-        state.naps.clear();
+    }
+
+    /// Ten milliseconds have passed, for an engine without threads. False when nobody waits.
+    pub(crate) fn step(&self) -> bool {
+        let mut state = self.state();
+        let waits = !state.is_idle();
+        if waits {
+            state.tick(self.unswept_bytes());
+        }
+        waits
     }
 
     /// Lets everybody go, now and later.
     pub(crate) fn stop(&self) {
-        self.state().stopping = true;
+        let mut state = self.state();
+        state.stopping = true;
+        state.writers.clear();
+        state.naps.clear();
         self.changed.notify_all();
     }
 }

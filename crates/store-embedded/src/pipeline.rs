@@ -4,10 +4,7 @@
 //!
 //! **Invariant.** Nothing is published before it is durable, as the durability mode defines it.
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::PoisonError, time::Duration};
 
 use store::{StoreError, clock::ServerClock, engine::Sequence};
 
@@ -24,32 +21,68 @@ const FRAME_BYTES: usize = 8 * 1024 * 1024;
 /// The longest that relaxed writes stay unsynced.
 const RELAXED_SYNC: Duration = Duration::from_millis(100);
 
-/// Runs until the engine closes or fails; gives the log back when it closed with everything durable.
-pub(crate) fn run(shared: &Arc<Shared>, mut log: LogWriter) -> Option<LogWriter> {
-    let mut buffer = Vec::new();
-    let mut courtesy = Courtesy::default();
-    loop {
-        courtesy.give_way(&shared.clock);
-        let batch = match gather(shared, &log) {
-            Next::Batch(batch) => batch,
-            Next::Closed => match sync(shared, &mut log) {
-                Ok(()) => return Some(log),
-                Err(error) => {
-                    shared.poison(&error);
-                    return None;
-                }
-            },
+/// The log and what is needed to write it.
+pub(crate) struct Pipeline {
+    log: LogWriter,
+    buffer: Vec<u8>,
+    courtesy: Courtesy,
+}
+
+/// What a step of the pipeline did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A group, perhaps an empty one, is as durable as it should be.
+    Worked,
+    /// There was nothing to do.
+    Idle,
+    /// The engine closes, and everything is durable.
+    Closed,
+    /// It failed: nothing will be durable any more.
+    Failed,
+}
+
+impl Pipeline {
+    pub(crate) fn new(log: LogWriter) -> Self {
+        Self { log, buffer: Vec::new(), courtesy: Courtesy::default() }
+    }
+
+    /// Runs until the engine closes or fails; gives the log back when it closed with everything durable.
+    pub(crate) fn run(mut self, shared: &Shared) -> Option<LogWriter> {
+        loop {
+            self.courtesy.give_way(&shared.clock);
+            match self.step(shared, true) {
+                Step::Worked | Step::Idle => {}
+                Step::Closed => return Some(self.log),
+                Step::Failed => return None,
+            }
+        }
+    }
+
+    pub(crate) fn into_log(self) -> LogWriter {
+        self.log
+    }
+
+    /// Takes what is queued, if need be when something is, and makes it durable.
+    pub(crate) fn step(&mut self, shared: &Shared, waits: bool) -> Step {
+        let outcome = match gather(shared, &self.log, waits) {
+            Next::Batch(batch) => {
+                self.courtesy.group = batch.len();
+                commit(shared, &mut self.log, batch, &mut self.buffer).map(|()| Step::Worked)
+            }
+            Next::Nothing => return Step::Idle,
+            Next::Closed => sync(shared, &mut self.log).map(|()| Step::Closed),
         };
-        courtesy.group = batch.len();
-        let outcome = commit(shared, &mut log, batch, &mut buffer);
-        if let Err(error) = outcome {
+        let step = outcome.unwrap_or_else(|error| {
             shared.poison(&error);
-            return None;
+            Step::Failed
+        });
+        if step == Step::Worked {
+            self.log.forget(shared.progress.persisted());
+            if shared.progress.take_quiet() {
+                self.log.tidy();
+            }
         }
-        log.forget(shared.progress.persisted());
-        if shared.progress.take_quiet() {
-            log.tidy();
-        }
+        step
     }
 }
 
@@ -88,10 +121,12 @@ impl Courtesy {
 enum Next {
     /// Possibly empty: then only a sync, or forgetting old segments, is due.
     Batch(Vec<Queued>),
+    /// Only when nobody waits for more.
+    Nothing,
     Closed,
 }
 
-fn gather(shared: &Shared, log: &LogWriter) -> Next {
+fn gather(shared: &Shared, log: &LogWriter, waits: bool) -> Next {
     let mut state = shared.sequencer.lock();
     let forgettable = shared.progress.persisted();
     loop {
@@ -110,6 +145,10 @@ fn gather(shared: &Shared, log: &LogWriter) -> Next {
         let due = log.is_dirty() && shared.progress.wants_sync();
         if due || shared.progress.is_quiet() || shared.progress.persisted() > forgettable {
             return Next::Batch(Vec::new());
+        }
+        if !waits {
+            let due = log.is_dirty() && log.unsynced_for(shared.clock.now()) >= RELAXED_SYNC;
+            return if due { Next::Batch(Vec::new()) } else { Next::Nothing };
         }
         let queued = shared.sequencer.queued();
         if log.is_dirty() {
@@ -221,6 +260,11 @@ fn wait(shared: &Shared, error: WriteError) -> Result<(), StoreError> {
             let state = shared.sequencer.lock();
             if state.closing {
                 return Err(error.into());
+            }
+            if let Some(stepped) = &shared.stepped {
+                drop(state);
+                stepped.wait_for_the_world();
+                return Ok(());
             }
             let waited = shared.sequencer.queued().wait_timeout(state, RELAXED_SYNC);
             drop(waited.unwrap_or_else(PoisonError::into_inner));

@@ -26,6 +26,7 @@ use crate::{
     sequencer::Sequencer,
     shortage::Shortage,
     space::Space,
+    stepped::Stepped,
     views::Views,
 };
 
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) sequencer: Sequencer,
     pub(crate) extents: Arc<Extents>,
     pub(crate) pool: Arc<IoPool>,
+    /// What an engine without threads has instead of them.
+    pub(crate) stepped: Option<Stepped>,
     pub(crate) ids: Arc<Ids>,
     pub(crate) clock: ServerClock,
     pub(crate) events: broadcast::Sender<Event>,
@@ -75,6 +78,15 @@ impl Shared {
         self.stall.lift();
         self.pacer.stop();
         poisoned
+    }
+
+    /// Waits until the log is synced up to `sequence`. False when it never will be.
+    pub(crate) fn wait_synced(&self, sequence: u64) -> bool {
+        if let Some(stepped) = &self.stepped {
+            // Nobody else would do it.
+            while self.progress.synced_sequence() < sequence && stepped.log(self) {}
+        }
+        self.progress.wait_synced(sequence)
     }
 
     /// The error, or that the disk is full when that is what it means.

@@ -3,7 +3,7 @@
 //! A latch is held while the decision runs and is sequenced, never during a sync. It is an optimisation: correctness
 //! rests on validation alone, so two objects may share a stripe and no latch may be forgotten at the cost of a re-run.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{DefaultHasher, Hasher};
 
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -11,12 +11,13 @@ const STRIPES: usize = 1024;
 
 pub(crate) struct Latches {
     stripes: Box<[Mutex<()>]>,
-    hasher: RandomState,
+    /// Which objects share a stripe is nobody's choice.
+    seed: u64,
 }
 
 impl Latches {
-    pub(crate) fn new() -> Self {
-        Self { stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(), hasher: RandomState::new() }
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(), seed }
     }
 
     /// Waits for the object's latch. No object, no latch.
@@ -24,7 +25,10 @@ impl Latches {
         if object.is_empty() {
             return None;
         }
-        let stripe = usize::try_from(self.hasher.hash_one(object) % (1 << 32)).unwrap_or(0) % STRIPES;
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.seed);
+        hasher.write(object);
+        let stripe = usize::try_from(hasher.finish() % (1 << 32)).unwrap_or(0) % STRIPES;
         match self.stripes.get(stripe) {
             Some(latch) => Some(latch.lock().await),
             None => None,

@@ -1,6 +1,11 @@
 //! The store as the services see it: snapshots, transactions that run until they commit or refuse, chunks, time, events.
 
-use std::{future::Future, sync::Arc, task::Poll};
+use std::{
+    future::Future,
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+    task::Poll,
+};
 
 use bytes::Bytes;
 use types::{Timestamp, UnitId};
@@ -61,7 +66,13 @@ impl Store {
     /// The contract on top of an engine.
     #[must_use]
     pub fn new(engine: Arc<dyn Engine>) -> Self {
-        Self { engine, latches: Arc::new(Latches::new()), pins: Pins::default(), swept: Arc::default() }
+        Self::seeded(engine, RandomState::new().hash_one(()))
+    }
+
+    /// The same, with a number that decides which objects share a latch: for runs that are to be repeated.
+    #[must_use]
+    pub fn seeded(engine: Arc<dyn Engine>, seed: u64) -> Self {
+        Self { engine, latches: Arc::new(Latches::new(seed)), pins: Pins::default(), swept: Arc::default() }
     }
 
     /// A stable view of durable state.

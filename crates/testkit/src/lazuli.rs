@@ -28,6 +28,11 @@ impl Lazuli {
     #[expect(clippy::disallowed_methods, reason = "the test is the operator here: it reads a file and a clock")]
     pub fn start(binary: &Path, home: &Path) -> io::Result<Self> {
         let ports_file = home.join("ports.json");
+        // That of a server that was killed says nothing about the next.
+        match std::fs::remove_file(&ports_file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let mut command = Command::new(binary);
         for (name, _) in std::env::vars_os() {
             if ["LAZULI_", "AZURITE_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {

@@ -6,6 +6,7 @@
 
 mod answer;
 pub mod client;
+pub mod flawed;
 mod lazuli;
 pub mod linearizability;
 mod nowhere;

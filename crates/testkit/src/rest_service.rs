@@ -35,7 +35,7 @@ pub struct Parts {
 
 /// A service, its store and its clock.
 pub struct RestService {
-    /// The clock: it moves only when it is told to.
+    /// The clock of a service on a store of its own: it moves only when it is told to.
     pub time: ManualTime,
     /// The store behind the service.
     pub store: Store,
@@ -74,6 +74,16 @@ impl RestService {
         Self::on(self.time.clone(), self.engine.restart(), Bearer::disabled(), build).await
     }
 
+    /// The service that `build` makes, on a store that the test has made, with a clock of its own.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn over(store: Store, build: impl FnOnce(Parts) -> Arc<dyn Service>) -> Result<Self, StoreError> {
+        let time = ManualTime::default();
+        let engine = MemoryEngine::new(time.clone());
+        Self::with(time, engine, store, Bearer::disabled(), build).await
+    }
+
     async fn on(
         time: ManualTime,
         engine: MemoryEngine,
@@ -81,6 +91,16 @@ impl RestService {
         build: impl FnOnce(Parts) -> Arc<dyn Service>,
     ) -> Result<Self, StoreError> {
         let store = engine.store();
+        Self::with(time, engine, store, bearer, build).await
+    }
+
+    async fn with(
+        time: ManualTime,
+        engine: MemoryEngine,
+        store: Store,
+        bearer: Bearer,
+        build: impl FnOnce(Parts) -> Arc<dyn Service>,
+    ) -> Result<Self, StoreError> {
         let key = AccountKey::new(&STANDARD.decode(KEY).unwrap_or_default());
         let configured = AccountName::parse(ACCOUNT).map(|name| (name, vec![key]));
         let accounts = Accounts::open(&store, configured).await?.with_bearer(Arc::new(bearer));

@@ -122,6 +122,11 @@ fn unexpected(what: &Request, answer: &Answer) -> WorkloadError {
     WorkloadError::Unexpected { what: format!("{} {}", what.method, what.target), answer: format!("{answer:?}") }
 }
 
+/// A value that nobody else writes, as good as surely, and never zero.
+fn fresh(random: &mut Random) -> u64 {
+    1 + random.below((1 << 31) - 2)
+}
+
 /// A text, such as an ETag, as a number.
 fn number_of(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();

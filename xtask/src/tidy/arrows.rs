@@ -49,7 +49,8 @@ fn wrong(from: &Row, dependency: &Dependency) -> Option<String> {
 
 fn wrong_stranger(from: &Row, dependency: &Dependency) -> Option<String> {
     let stranger = rings::STRANGERS.iter().find(|stranger| stranger.package == dependency.package)?;
-    if dependency.in_tests || !stranger.not_in.contains(&from.ring) {
+    let unwanted = stranger.not_in.contains(&from.ring) || stranger.not_by.contains(&from.name);
+    if dependency.in_tests || !unwanted {
         return None;
     }
     Some(format!("{} ({}) must not use {}: {}", from.name, from.ring, stranger.package, stranger.reason))
@@ -112,6 +113,9 @@ mod tests {
             ("crates/store", "anyhow", false, 1),
             ("crates/server", "anyhow", false, 0),
             ("crates/types", "http", false, 1),
+            ("crates/rest", "http", false, 0),
+            ("crates/net", "http", false, 1),
+            ("crates/net", "tokio", false, 0),
         ];
         for (folder, dependency, in_tests, violations) in table {
             assert_eq!(found(folder, dependency, in_tests).len(), violations, "{folder} -> {dependency}");

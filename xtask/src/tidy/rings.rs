@@ -117,6 +117,8 @@ const SHARED_IN_THEIR_RING: &[&str] = &["store", "concurrency", "access", "accou
 pub(super) struct Stranger {
     pub(super) package: &'static str,
     pub(super) not_in: &'static [Ring],
+    /// Crates of other rings that do not use it either.
+    pub(super) not_by: &'static [&'static str],
     pub(super) reason: &'static str,
 }
 
@@ -125,22 +127,26 @@ pub(super) const STRANGERS: &[Stranger] = &[
     Stranger {
         package: "anyhow",
         not_in: &[Ring::Vocabulary, Ring::Storage, Ring::Rules, Ring::Protocols],
+        not_by: &[],
         reason: "libraries have typed errors; use thiserror",
     },
     Stranger {
         package: "tokio",
         not_in: &[Ring::Vocabulary, Ring::Rules],
+        not_by: &[],
         reason: "rules know no runtime; take what you need as an argument",
     },
     Stranger {
         package: "hyper",
         not_in: &[Ring::Vocabulary, Ring::Rules],
-        reason: "rules know no HTTP; move it to a protocol crate",
+        not_by: &["net"],
+        reason: "neither rules nor net know HTTP; move it to a protocol crate",
     },
     Stranger {
         package: "http",
         not_in: &[Ring::Vocabulary, Ring::Rules],
-        reason: "rules know no HTTP; move it to a protocol crate",
+        not_by: &["net"],
+        reason: "neither rules nor net know HTTP; move it to a protocol crate",
     },
 ];
 

@@ -78,7 +78,7 @@ pub const fn letter(service: Service) -> &'static str {
     }
 }
 
-/// What can be handed on: the less there is, the fewer sets are tried.
+/// What can be handed on, which the right to do so is not: the less there is, the fewer sets are tried.
 const fn delegable(service: Service) -> Actions {
     let all = Actions::NONE.with(Action::Read).with(Action::Add).with(Action::Write).with(Action::Delete);
     match service {

@@ -56,7 +56,7 @@ async fn one_address_leaves_a_quarter_to_the_others() {
     for _ in 0..6 {
         assert!(sit(&seats, "2001:db8::1").await.unwrap().begin_work(1));
     }
-    assert!(sit(&seats, "2001:db8::2").await.is_none(), "the same household");
+    assert!(sit(&seats, "2001:db8::2").await.is_none(), "the same network");
     assert!(sit(&seats, "2001:db8:0:1::2").await.is_some());
     assert!(sit(&seats, "::ffff:10.0.0.1").await.is_some());
     let addresses = seats.lock().addresses.len();

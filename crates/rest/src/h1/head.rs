@@ -21,7 +21,7 @@ const METHOD_MAX_BYTES: usize = 32;
 /// The head of one request.
 #[derive(Debug)]
 pub struct Head {
-    /// The verb.
+    /// The HTTP verb, as sent.
     pub method: Method,
     /// The target as sent: a path with its query, a whole URL, or `*`.
     pub target: String,

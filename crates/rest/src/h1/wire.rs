@@ -46,8 +46,8 @@ struct Inner {
     request: u64,
     /// Counts what arrived of bodies.
     progress: u64,
-    /// What is left to write of the word that the client waits for.
-    promise: &'static [u8],
+    /// What is left to write of `100 Continue`, which the client waits for.
+    interim: &'static [u8],
     body_timeout: Duration,
     write_timeout: Duration,
 }
@@ -77,7 +77,7 @@ impl Wire {
             body: Incoming::Length(0),
             request: 0,
             progress: 0,
-            promise: b"",
+            interim: b"",
             body_timeout,
             write_timeout,
         }))
@@ -121,7 +121,7 @@ impl Wire {
         inner.timer.clear();
         inner.request += 1;
         inner.given_up = false;
-        inner.promise = if framing.waits { CONTINUE } else { b"" };
+        inner.interim = if framing.waits { CONTINUE } else { b"" };
         inner.body = match framing.length {
             Length::Exactly(length) => Incoming::Length(length),
             Length::Chunked => Incoming::Chunked(Decoder::default()),
@@ -155,7 +155,7 @@ impl Wire {
         match &inner.body {
             body if body.is_complete() => Leftover::Nothing,
             // Nobody told the client to go on, so nobody knows whether it will.
-            _ if inner.given_up || !inner.promise.is_empty() => Leftover::Much,
+            _ if inner.given_up || !inner.interim.is_empty() => Leftover::Much,
             Incoming::Length(left) if *left <= DRAIN_MAX_BYTES => Leftover::Little,
             _ => Leftover::Much,
         }
@@ -189,8 +189,8 @@ impl Wire {
     /// The stream failed, or the client has taken nothing for too long.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let mut inner = self.lock();
-        if inner.promise_is_begun() {
-            let said = inner.poll_promise(cx);
+        if inner.interim_is_begun() {
+            let said = inner.poll_interim(cx);
             ready!(inner.bound(cx, said))?;
         }
         let written = Pin::new(&mut inner.io).poll_write_vectored(cx, slices);
@@ -277,7 +277,7 @@ impl Inner {
                     }
                 },
             };
-            if let Poll::Ready(Err(error)) = self.poll_promise(cx) {
+            if let Poll::Ready(Err(error)) = self.poll_interim(cx) {
                 return Poll::Ready(Err(BodyError::Io(error.to_string())));
             }
             match self.poll_fill(cx, want) {
@@ -299,22 +299,22 @@ impl Inner {
         self.timer.clear();
         self.progress += 1;
         // It did not wait, or has stopped waiting.
-        if !self.promise_is_begun() {
-            self.promise = b"";
+        if !self.interim_is_begun() {
+            self.interim = b"";
         }
         Poll::Ready(Ok(Some(take(&mut self.buffer))))
     }
 
-    /// True when a part of the word has left: the rest must, before anything else does.
-    const fn promise_is_begun(&self) -> bool {
-        !self.promise.is_empty() && self.promise.len() < CONTINUE.len()
+    /// True when a part of `100 Continue` has left: the rest must, before anything else does.
+    const fn interim_is_begun(&self) -> bool {
+        !self.interim.is_empty() && self.interim.len() < CONTINUE.len()
     }
 
     /// Tells a client that waits for it to go on.
-    fn poll_promise(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.promise.is_empty() {
-            let written = ready!(Pin::new(&mut self.io).poll_write(cx, self.promise))?;
-            self.promise = self.promise.get(written..).unwrap_or_default();
+    fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.interim.is_empty() {
+            let written = ready!(Pin::new(&mut self.io).poll_write(cx, self.interim))?;
+            self.interim = self.interim.get(written..).unwrap_or_default();
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_promise_that_was_begun_is_said_to_its_end() {
+    async fn an_interim_answer_that_was_begun_is_sent_to_its_end() {
         const SECOND: Duration = Duration::from_secs(1);
         // The client takes ten bytes at a time, and did not wait with its body.
         let (mut client, server) = tokio::io::duplex(10);

@@ -47,7 +47,7 @@ pub enum XmlError {
     /// Not well-formed, or with something that is refused.
     #[error("the document is not well-formed at byte {position}: {reason}")]
     Malformed {
-        /// Where.
+        /// The byte at which reading stopped.
         position: u64,
         /// Why.
         reason: String,

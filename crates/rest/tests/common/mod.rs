@@ -34,7 +34,7 @@ impl Parrot {
         let text = HeaderValue::from_static("text/plain");
         match request.target.container.as_deref() {
             Some("echo") => {
-                let known = rest::Known::by_word(b"word", b"word").unwrap();
+                let known = rest::Known::by_token(b"token", b"token").unwrap();
                 let body = request.body.collect(known, 1024 * 1024).await?;
                 Ok(Response::new(StatusCode::CREATED).body(text, ResponseBody::bytes(body)))
             }

@@ -1,8 +1,6 @@
 //! Appends of blocks of one length, some at a position, and reads of everything.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use super::{Plan, WorkloadError, unexpected};
+use super::{Plan, WorkloadError, fresh, unexpected};
 use crate::{
     Answer,
     client::Request,
@@ -21,8 +19,6 @@ pub struct AppendPlan {
     pub blocks: u64,
 }
 
-static BLOCK: AtomicU64 = AtomicU64::new(1);
-
 impl Plan for AppendPlan {
     type Op = Op;
     type Answer = model::Answer;
@@ -30,8 +26,8 @@ impl Plan for AppendPlan {
     fn ask(&mut self, random: &mut Random) -> Op {
         match random.below(10) {
             0..=2 => Op::Read,
-            3..=5 => Op::Append { block: BLOCK.fetch_add(1, Ordering::Relaxed), position: Some(self.blocks) },
-            _ => Op::Append { block: BLOCK.fetch_add(1, Ordering::Relaxed), position: None },
+            3..=5 => Op::Append { block: fresh(random), position: Some(self.blocks) },
+            _ => Op::Append { block: fresh(random), position: None },
         }
     }
 

@@ -1,11 +1,8 @@
 //! Whole blobs: reads, conditional and unconditional writes, deletes, leases.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::collections::BTreeMap;
 
-use super::{Plan, WorkloadError, number_of, unexpected};
+use super::{Plan, WorkloadError, fresh, number_of, unexpected};
 use crate::{
     Answer,
     client::Request,
@@ -28,9 +25,6 @@ pub struct BlobPlan {
     last: Option<u64>,
     etags: BTreeMap<u64, String>,
 }
-
-/// Contents that nobody else writes.
-static VALUE: AtomicU64 = AtomicU64::new(1);
 
 impl BlobPlan {
     /// The plan of a client.
@@ -69,7 +63,7 @@ impl Plan for BlobPlan {
         };
         match random.below(100) {
             0..=39 => Op::Get { lease: lease.filter(|_| random.percent(20)) },
-            40..=74 => Op::Put { value: VALUE.fetch_add(1, Ordering::Relaxed), condition, lease },
+            40..=74 => Op::Put { value: fresh(random), condition, lease },
             75..=79 => Op::Delete { condition: Condition::Always, lease },
             80..=86 => Op::Acquire { id: self.lease, duration: random.percent(50).then_some(15 * SECOND) },
             87..=89 => Op::Renew { id: self.lease },

@@ -1,8 +1,6 @@
 //! Writes, clears and reads of ranges of pages.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use super::{Plan, WorkloadError, unexpected};
+use super::{Plan, WorkloadError, fresh, unexpected};
 use crate::{
     Answer,
     client::Request,
@@ -21,8 +19,6 @@ pub struct PagePlan {
     pub path: String,
 }
 
-static VALUE: AtomicU64 = AtomicU64::new(1);
-
 impl Plan for PagePlan {
     type Op = Op;
     type Answer = model::Answer;
@@ -34,7 +30,7 @@ impl Plan for PagePlan {
         match random.below(10) {
             0..=4 => Op::Read { first, count },
             5 => Op::Write { first, count, value: 0 },
-            _ => Op::Write { first, count, value: VALUE.fetch_add(1, Ordering::Relaxed) },
+            _ => Op::Write { first, count, value: fresh(random) },
         }
     }
 

@@ -1,11 +1,8 @@
 //! Entities of one partition: inserts, updates under ETags, upserts, deletes, transactions, queries.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::collections::BTreeMap;
 
-use super::{Plan, WorkloadError, number_of, unexpected};
+use super::{Plan, WorkloadError, fresh, number_of, unexpected};
 use crate::{
     Answer,
     client::Request,
@@ -26,8 +23,6 @@ pub struct PartitionPlan {
     etags: BTreeMap<u64, String>,
 }
 
-static VALUE: AtomicU64 = AtomicU64::new(1);
-
 impl PartitionPlan {
     /// The plan of a client.
     #[must_use]
@@ -36,7 +31,7 @@ impl PartitionPlan {
     }
 
     fn change(&self, random: &mut Random, row: u8) -> Change {
-        let value = VALUE.fetch_add(1, Ordering::Relaxed);
+        let value = fresh(random);
         let if_match = match self.last.get(&row) {
             Some(tag) if random.percent(70) => IfMatch::Tag(*tag),
             _ => IfMatch::Any,
@@ -143,6 +138,7 @@ impl Plan for PartitionPlan {
             }
             (Op::Get { .. }, 404) => model::Answer::NotFound,
             (Op::Scan, 200) => model::Answer::Rows(rows(&answer.text())),
+            (Op::Write(_), 202) if answer.text().contains("HTTP/1.1 5") => return Ok(None),
             (Op::Write(changes), 202) => {
                 if changes.len() < 2 {
                     return Err(bad());
