@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use ::blob::Blobs;
 use ::queue::Queues;
 use account::Settings;
 use blob::Blobs;
