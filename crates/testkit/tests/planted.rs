@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use ::blob::Blobs;
 use ::queue::Queues;
 use account::Settings;
-use blob::Blobs;
 use blob_rest::{BlobService, Copies, Here};
 use queue_rest::QueueService;
 use store::{Store, clock::SystemTime};
