@@ -23,7 +23,7 @@ use crate::{
     actor::{Actor, Object, objects},
     clock::Clock,
     executor::Executor,
-    flaw::{Flaw, LyingDisk},
+    flaw::{self, Flaw},
     index,
     life::{self, Life},
     trace::Trace,
@@ -81,7 +81,7 @@ const FAULT: u64 = 200;
 const CHECKPOINT: u64 = 150;
 const UPKEEP: u64 = 20;
 /// Turns without any progress after which a world hangs.
-const PATIENCE: u64 = 100_000;
+const HANGS_AFTER: u64 = 100_000;
 const SECOND: u64 = 1_000_000;
 
 /// A world.
@@ -181,7 +181,7 @@ impl World {
             }
             quiet = if self.answers.get() == answers { quiet + 1 } else { 0 };
             answers = self.answers.get();
-            if quiet > PATIENCE {
+            if quiet > HANGS_AFTER {
                 return Err(format!("nothing happens any more after {answers} answers"));
             }
         }
@@ -260,7 +260,7 @@ impl World {
         let faulty = self.faulty.clone();
         // Whoever waits for room gets it: somebody has tidied up.
         let waiting = Box::new(move || faulty.heal());
-        let disk = LyingDisk { inner: Arc::new(self.faulty.clone()), flaw: self.flaw };
+        let disk = flaw::disk(self.faulty.clone(), self.flaw);
         let opened = EmbeddedEngine::open_stepped(
             Arc::new(disk),
             self.index.path(),
@@ -364,7 +364,7 @@ impl World {
             self.counts.crashes += 1;
             self.disk.fail_power_at(self.disk.calls() + self.random.below(14));
             self.faulty = FaultyDisk::new(self.disk.clone());
-            let disk = LyingDisk { inner: Arc::new(self.faulty.clone()), flaw: self.flaw };
+            let disk = flaw::disk(self.faulty.clone(), self.flaw);
             let opened = EmbeddedEngine::open_stepped(
                 Arc::new(disk),
                 self.index.path(),

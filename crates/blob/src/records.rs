@@ -1,6 +1,6 @@
 //! The stored records of the Blob service, apart from what they are read into (`state`): each has a conversion from and to
 //! bytes, by [`store::record`], so that a field can be added under a new version while old rows stay readable. Golden bytes
-//! of all of them are in `testdata/records.txt`.
+//! of all of them are in `testdata/records.tsv`.
 
 use bytes::Bytes;
 use concurrency::lease::Lease;

@@ -191,24 +191,24 @@ fn parse_index(parser: &mut KeyParser<'_>) -> Result<MessageIndex, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use store::record::golden::Golden;
+    use store::golden::Golden;
 
     use super::*;
 
     #[test]
     fn keys_are_written_and_read_as_the_golden_bytes() {
-        let mut golden = Golden::new(include_str!("../testdata/keys.txt"));
+        let mut golden = Golden::new(include_str!("../testdata/keys.tsv"));
         let (account, name) = (UnitId::new(0x0102_0304_0506_0708), QueueName::parse("jobs-1").unwrap());
         let index = MessageIndex { queue: UnitId::new(0x1011_1213_1415_1617), generation: 0x1819_1a1b_1c1d_1e1f };
         let place = Place { next_visible: Timestamp::from_ticks(0x2021_2223_2425_2627), number: 0x2829_2a2b_2c2d_2e2f };
         let at = Timestamp::from_ticks(0x3031_3233_3435_3637);
-        golden.check("queue", &queue(account, &name), parse_queue, &"jobs-1".to_owned());
-        golden.check("message", &message(index, place), parse_message, &(index, place));
-        golden.check("text", &text(index, place.number), parse_text, &(index, place.number));
-        golden.check("expiry", &expiry(at, index, place.number), parse_expiry, &(at, index, place.number));
-        golden.check("tally", &tally(index, 255), parse_tally, &(index, 255));
-        golden.check("sweep", &sweep(index), parse_sweep, &index);
-        golden.check("mark", &mark(index), parse_mark, &index);
-        golden.end();
+        golden.round_trip("queue", &queue(account, &name), parse_queue, &"jobs-1".to_owned());
+        golden.round_trip("message", &message(index, place), parse_message, &(index, place));
+        golden.round_trip("text", &text(index, place.number), parse_text, &(index, place.number));
+        golden.round_trip("expiry", &expiry(at, index, place.number), parse_expiry, &(at, index, place.number));
+        golden.round_trip("tally", &tally(index, 255), parse_tally, &(index, 255));
+        golden.round_trip("sweep", &sweep(index), parse_sweep, &index);
+        golden.round_trip("mark", &mark(index), parse_mark, &index);
+        golden.finish();
     }
 }

@@ -1,6 +1,6 @@
 //! The stored records of the Queue service, apart from what the service works with: each has a conversion from and to bytes,
 //! by [`store::record`], so that a field can be added under a new version while old rows stay readable. Golden bytes of all
-//! of them are in `testdata/records.txt`.
+//! of them are in `testdata/records.tsv`.
 
 use bytes::Bytes;
 use concurrency::visibility::{Message, PopReceipt};
@@ -127,7 +127,7 @@ pub(crate) fn decode_tally(row: &[u8]) -> Result<i64, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use store::record::golden::Golden;
+    use store::golden::Golden;
 
     use super::*;
 
@@ -149,21 +149,21 @@ mod tests {
 
     #[test]
     fn records_are_written_and_read_as_the_golden_bytes() {
-        let mut golden = Golden::new(include_str!("../testdata/records.txt"));
+        let mut golden = Golden::new(include_str!("../testdata/records.tsv"));
         let metadata = vec![("Colour".to_owned(), "grün".to_owned()), ("empty".to_owned(), String::new())];
         for (name, metadata) in [("queue 1", Metadata::new()), ("queue 1 with metadata", metadata)] {
             let queue = Queue { unit: UnitId::new(0x0102_0304_0506_0708), generation: 9, metadata };
-            golden.check(name, &encode_queue(&queue), decode_queue, &queue);
+            golden.round_trip(name, &encode_queue(&queue), decode_queue, &queue);
         }
         for (name, text) in [("message 1", Some("wörk")), ("message 1 with a text of its own", None)] {
-            golden.check(name, &message(text).encode(), |row| StoredMessage::decode(place(), row), &message(text));
+            golden.round_trip(name, &message(text).encode(), |row| StoredMessage::decode(place(), row), &message(text));
         }
-        golden.check("text 1", &encode_text("a löng one"), decode_text, &"a löng one".to_owned());
-        golden.check("place 1", &encode_place(place()), decode_place, &place());
+        golden.round_trip("text 1", &encode_text("a löng one"), decode_text, &"a löng one".to_owned());
+        golden.round_trip("place 1", &encode_place(place()), decode_place, &place());
         for (name, count) in [("tally 1", 258), ("tally 1 below zero", -2)] {
-            golden.check(name, &encode_tally(count), decode_tally, &count);
+            golden.round_trip(name, &encode_tally(count), decode_tally, &count);
         }
-        golden.end();
+        golden.finish();
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 #![expect(clippy::panic, reason = "these are tests that happen to live in a library: they panic to fail")]
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Debug};
 
 /// The lines of a file, and which of them were asked for.
 #[derive(Debug)]
@@ -51,6 +51,19 @@ impl Golden {
         let golden = self.bytes(name);
         assert!(golden == encoded, "{name} is encoded to other bytes than it was:\n{hex}");
         golden
+    }
+
+    /// Checks the same, and that reading the golden bytes gives this back.
+    ///
+    /// # Panics
+    /// One of them is not so.
+    pub fn round_trip<T, E>(&mut self, name: &str, encoded: &[u8], read: impl FnOnce(&[u8]) -> Result<T, E>, back: &T)
+    where
+        T: Debug + PartialEq,
+        E: Debug,
+    {
+        let read = read(&self.check(name, encoded));
+        assert!(read.as_ref().is_ok_and(|read| read == back), "{name}: {read:?} is not {back:?}");
     }
 
     /// Checks that every record has a line and that every line was asked for.

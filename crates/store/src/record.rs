@@ -45,7 +45,6 @@
 use crate::error::StoreError;
 
 mod fields;
-pub mod golden;
 
 /// Appends fields to a record.
 #[derive(Clone, Debug)]

@@ -138,7 +138,7 @@ pub(crate) fn parse_sweep(bytes: &[u8]) -> Result<UnitId, StoreError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use store::record::golden::Golden;
+    use store::golden::Golden;
 
     use super::*;
 
@@ -175,20 +175,20 @@ mod tests {
 
     #[test]
     fn keys_are_written_and_read_as_the_golden_bytes() {
-        let mut golden = Golden::new(include_str!("../testdata/keys.txt"));
+        let mut golden = Golden::new(include_str!("../testdata/keys.tsv"));
         let (account, unit) = (UnitId::new(0x0102_0304_0506_0708), UnitId::new(0x1011_1213_1415_1617));
         let name = TableName::parse("People").unwrap();
-        golden.check("table", &table(account, &name), parse_table, &(account, "people".to_owned()));
+        golden.round_trip("table", &table(account, &name), parse_table, &(account, "people".to_owned()));
         for (name, partition, row) in [
             ("entity", "p", "r"),
             ("entity with the least keys", "", ""),
             ("entity beyond U+FFFF", "ä\u{1F600}", "\u{ffff}"),
         ] {
             let key = EntityKey::new(partition, row).unwrap();
-            golden.check(name, &entity(unit, &key), parse_entity, &(unit, key));
+            golden.round_trip(name, &entity(unit, &key), parse_entity, &(unit, key));
         }
-        golden.check("sweep", &sweep(unit), parse_sweep, &unit);
-        golden.end();
+        golden.round_trip("sweep", &sweep(unit), parse_sweep, &unit);
+        golden.finish();
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! The stored records of the Table service, apart from what the service works with: each has a conversion from and to bytes,
 //! by [`store::record`], so that a field can be added under a new version while old rows stay readable. Golden bytes of all
-//! of them are in `testdata/records.txt`.
+//! of them are in `testdata/records.tsv`.
 
 mod entity;
 
@@ -46,7 +46,7 @@ pub(crate) fn decode_sweep(row: &[u8]) -> Result<Bytes, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use store::record::golden::Golden;
+    use store::golden::Golden;
     use types::Timestamp;
 
     use super::*;
@@ -65,12 +65,12 @@ mod tests {
 
     #[test]
     fn records_are_written_and_read_as_the_golden_bytes() {
-        let mut golden = Golden::new(include_str!("../testdata/records.txt"));
+        let mut golden = Golden::new(include_str!("../testdata/records.tsv"));
         let table =
             Table { unit: UnitId::new(0x0102_0304_0506_0708), name: TableName::parse("PeopleOfTheTown").unwrap() };
-        golden.check("table 1", &encode_table(&table), decode_table, &table);
+        golden.round_trip("table 1", &encode_table(&table), decode_table, &table);
         for (name, reached) in [("sweep 1", &b""[..]), ("sweep 1 that goes on", b"\x40\x02\x00key")] {
-            golden.check(name, &encode_sweep(reached), decode_sweep, &Bytes::from_static(reached));
+            golden.round_trip(name, &encode_sweep(reached), decode_sweep, &Bytes::from_static(reached));
         }
         let timestamp = Timestamp::from_ticks(0x1112_1314_1516_1718);
         let of_each_type = vec![
@@ -87,9 +87,9 @@ mod tests {
         for (name, values) in [("entity 1", Vec::new()), ("entity 1 of each type", of_each_type)] {
             let properties = properties(values);
             let written = EntityRecord::encode(timestamp, &properties);
-            golden.check(name, &written, read, &(timestamp, properties));
+            golden.round_trip(name, &written, read, &(timestamp, properties));
         }
-        golden.end();
+        golden.finish();
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ::blob::Blobs;
 use ::queue::Queues;
@@ -24,6 +24,7 @@ use testkit::{
     },
     workload::{self, blob::BlobPlan, partition::PartitionPlan, queue},
 };
+use tokio::sync::Mutex;
 
 /// In so many histories a bug must be found.
 const HISTORIES: u64 = 100;
@@ -114,27 +115,29 @@ async fn queue_is_wrong(flaw: Option<Flaw>, seed: u64) -> bool {
     }
 }
 
-/// A service that is lost with its power and comes back with what was durable.
+/// A service that is lost with its power and comes back with what was durable. Who calls while it is away waits for it: a
+/// client that goes on calling makes nothing but calls of which nobody knows what became of them.
 #[derive(Clone)]
 struct Fallible(Arc<Mutex<(MemoryEngine, InProcess)>>);
 
 impl Fallible {
     /// The power fails; what was not durable is lost.
     async fn crash(&self, flaw: Option<Flaw>) {
-        let engine = self.0.lock().unwrap().0.restart();
+        let mut running = self.0.lock().await;
+        let engine = running.0.restart();
         engine.hold();
         let service = InProcess(Arc::new(RestService::over(store(&engine, flaw), blobs).await.unwrap()));
-        *self.0.lock().unwrap() = (engine, service);
+        *running = (engine, service);
     }
 
-    fn engine(&self) -> MemoryEngine {
-        self.0.lock().unwrap().0.clone()
+    async fn engine(&self) -> MemoryEngine {
+        self.0.lock().await.0.clone()
     }
 }
 
 impl Client for Fallible {
     async fn call(&mut self, request: &Request) -> Option<Answer> {
-        let mut service = self.0.lock().unwrap().1.clone();
+        let mut service = self.0.lock().await.1.clone();
         let answer = service.call(request).await?;
         // One that was under way when the power failed.
         (answer.status < 500).then_some(answer)
@@ -164,7 +167,7 @@ async fn blob_is_wrong_after_crashes(flaw: Option<Flaw>, seed: u64) -> bool {
             history = &mut running => break history,
             () = a_while() => {
                 turn += 1;
-                if turn.is_multiple_of(5) && turn <= 5 * CRASHES { service.crash(flaw).await } else { service.engine().sync() }
+                if turn.is_multiple_of(5) && turn <= 5 * CRASHES { service.crash(flaw).await } else { service.engine().await.sync() }
             }
         }
     };

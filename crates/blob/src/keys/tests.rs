@@ -1,4 +1,6 @@
-//! Golden bytes: what is in `testdata/keys.txt` is in data directories. A line may be added, and never changed.
+//! Golden bytes: what is in `testdata/keys.tsv` is in data directories. A line may be added, and never changed.
+
+use store::golden::Golden;
 
 use super::*;
 
@@ -27,13 +29,11 @@ fn keys_are_written_as_ever() {
         ("copy", copy(container, name)),
         ("version", part(container, name, BlobPart::Version(time))),
     ];
-    let line = |(name, key): &(&str, Bytes)| {
-        let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{name}: {hex}\n")
-    };
-    let found: String = keys.iter().map(line).collect();
-    let golden = include_str!("../../testdata/keys.txt").split_inclusive('\n').filter(|line| !line.starts_with('#'));
-    assert!(found == golden.collect::<String>(), "keys have changed; they would be\n{found}");
+    let mut golden = Golden::new(include_str!("../../testdata/keys.tsv"));
+    for (name, key) in &keys {
+        golden.check(name, key);
+    }
+    golden.finish();
     assert_eq!(parse_version(&keys[17].1).unwrap(), (container, name.to_owned(), time));
     assert_eq!(parse_snapshot(&keys[3].1).unwrap(), (container, name.to_owned(), time));
 }

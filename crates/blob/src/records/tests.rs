@@ -1,4 +1,4 @@
-//! Golden bytes: what is in `testdata/records.txt` is in data directories. A line may be added, and never changed.
+//! Golden bytes: what is in `testdata/records.tsv` is in data directories. A line may be added, and never changed.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use concurrency::{
     lease::{Leasable, Lease, LeaseDuration, LeaseId, LeaseOperation},
     sequence_number::SequenceNumber,
 };
-use store::{ChunkRef, content::Holdings};
+use store::{ChunkRef, content::Holdings, golden::Golden};
 use types::ContentId;
 
 use super::*;
@@ -100,26 +100,25 @@ fn full() -> Blob {
     }
 }
 
-/// The line of a record that is read as it was written.
-fn line<T: Debug + PartialEq>(
+/// A record is written and read as ever, and neither a part of it nor more than it is read.
+fn check<T: Debug + PartialEq>(
+    golden: &mut Golden,
     name: &str,
     record: &T,
     encode: impl Fn(&T) -> Bytes,
     decode: impl Fn(&[u8]) -> Result<T, StoreError>,
-) -> String {
+) {
     let written = encode(record);
-    assert_eq!(decode(&written).unwrap(), *record, "{name}");
+    golden.round_trip(name, &written, &decode, record);
     for cut in 0..written.len() {
         assert!(decode(&written[..cut]).is_err(), "{name} is read though only {cut} bytes of it are left");
     }
     assert!(decode(&[&*written, &[0]].concat()).is_err(), "{name} is read though it is longer");
-    let hex: String = written.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{name}: {hex}\n")
 }
 
-macro_rules! lines {
-    ($($name:literal $kind:ident $record:expr;)*) => {
-        [$(line($name, &$record, $kind::encode, $kind::decode),)*].concat()
+macro_rules! check_all {
+    ($golden:ident: $($name:literal $kind:ident $record:expr;)*) => {
+        $(check(&mut $golden, $name, &$record, $kind::encode, $kind::decode);)*
     };
 }
 
@@ -155,7 +154,8 @@ fn records_are_written_as_ever() {
         last_staged: 100,
         deadline: 200,
     };
-    let found = lines! {
+    let mut golden = Golden::new(include_str!("../../testdata/records.tsv"));
+    check_all! { golden:
         "blob 1, plain" Blob plain();
         "blob 1, page" Blob page;
         "blob 1, list" Blob manifest;
@@ -172,13 +172,8 @@ fn records_are_written_as_ever() {
         "sweep 1" SweepRecord SweepRecord { account: 1, reached: vec![1, 2, 3] };
         "copy 1, elsewhere" CopyJob copy(elsewhere);
         "copy 1, map" CopyJob copy(map);
-    };
-    let golden: String = include_str!("../../testdata/records.txt").split_inclusive('\n').filter(is_record).collect();
-    assert!(found == golden, "records have changed; they would be\n{found}");
-}
-
-fn is_record(line: &&str) -> bool {
-    !line.starts_with('#')
+    }
+    golden.finish();
 }
 
 #[test]

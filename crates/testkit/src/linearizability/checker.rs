@@ -5,8 +5,16 @@
 //! effect, so those that have not try the open calls, in every order, until it has. A call that only
 //! observes takes effect as soon as it can. What is equal is kept once, so memory grows with the calls that are open at the same time and
 //! not with the length of the history: wherever few are open the history is cut by itself.
+//!
+//! A call that is never answered stays open to the end, so each would double what is kept. It need never take effect: where
+//! it would change nothing it is not tried, and of two configurations that are in the same state, the one that has used fewer of
+//! these calls can do whatever the other can, and stands for both.
 
-use std::{collections::HashSet, fmt::Debug, hash::Hash};
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt::Debug,
+    hash::Hash,
+};
 
 use super::history::Call;
 
@@ -70,8 +78,7 @@ type Configuration<S> = (S, u128);
 
 /// Looks for an order of the calls of one object.
 pub fn check<M: Model>(model: &M, history: &[Call<M::Op, M::Answer>], bounds: Bounds) -> Verdict {
-    let mut search =
-        Search { model, history, bounds, slots: Vec::new(), configurations: HashSet::from([(model.start(), 0)]) };
+    let mut search = Search { model, history, bounds, slots: Vec::new(), configurations: vec![(model.start(), 0)] };
     for event in events(history) {
         let ended = match event {
             Event::Begin(call) => search.begin(call),
@@ -103,39 +110,79 @@ fn events<Op, Answer>(history: &[Call<Op, Answer>]) -> Vec<Event> {
     events.into_iter().map(|(_, _, _, event)| event).collect()
 }
 
+/// What was reached, each once, without what something else stands for.
+struct Reached<S> {
+    /// By the state and the answered calls that have taken effect: the least sets of calls without an answer that led there.
+    by_state: HashMap<Configuration<S>, Vec<u128>>,
+    /// The slots of the calls without an answer.
+    unanswered: u128,
+    count: usize,
+}
+
+impl<S: Clone + Eq + Hash> Reached<S> {
+    fn new(unanswered: u128) -> Self {
+        Self { by_state: HashMap::new(), unanswered, count: 0 }
+    }
+
+    /// False when it was reached before, or something that stands for it.
+    fn insert(&mut self, (state, effective): &Configuration<S>) -> bool {
+        let least = self.by_state.entry((state.clone(), effective & !self.unanswered)).or_default();
+        let used = effective & self.unanswered;
+        if least.iter().any(|fewer| fewer & !used == 0) {
+            return false;
+        }
+        self.count -= least.len();
+        least.retain(|more| used & !more != 0);
+        least.push(used);
+        self.count += least.len();
+        true
+    }
+
+    fn into_configurations(self) -> Vec<Configuration<S>> {
+        let each = self
+            .by_state
+            .into_iter()
+            .flat_map(|((state, answered), least)| least.into_iter().map(move |used| (state.clone(), answered | used)));
+        each.collect()
+    }
+}
+
 struct Search<'a, M: Model> {
     model: &'a M,
     history: &'a [Call<M::Op, M::Answer>],
     bounds: Bounds,
     /// The open calls; a bit of a configuration is a slot here.
     slots: Vec<Option<usize>>,
-    configurations: HashSet<Configuration<M::State>>,
+    configurations: Vec<Configuration<M::State>>,
 }
 
 impl<M: Model> Search<'_, M> {
-    fn begin(&mut self, call: usize) -> Option<Verdict> {
+    fn begin(&mut self, index: usize) -> Option<Verdict> {
+        let call = self.history.get(index)?;
+        if call.answered.is_none() && self.model.observes(call) {
+            return None;
+        }
         let free = self.slots.iter().position(Option::is_none);
         let slot = free.unwrap_or(self.slots.len());
         if slot >= self.bounds.open.min(128) {
             return Some(Verdict::Unknown { why: format!("more than {} calls are open at once", self.bounds.open) });
         }
         match self.slots.get_mut(slot) {
-            Some(place) => *place = Some(call),
-            None => self.slots.push(Some(call)),
+            Some(place) => *place = Some(index),
+            None => self.slots.push(Some(index)),
         }
-        let before = std::mem::take(&mut self.configurations);
-        self.configurations = before.into_iter().map(|(state, effective)| self.settled(state, effective)).collect();
+        let mut settled = Reached::new(self.unanswered());
+        for (state, effective) in std::mem::take(&mut self.configurations) {
+            settled.insert(&self.settled(state, effective));
+        }
+        self.configurations = settled.into_configurations();
         None
     }
 
     /// Lets every open call take effect that only observes, and is explained by the state: whatever order there is, the call can
     /// be moved to here, so that there is no need to try it later as well.
     fn settled(&self, state: M::State, mut effective: u128) -> Configuration<M::State> {
-        for (slot, open) in self.slots.iter().enumerate() {
-            let bit = 1_u128 << slot;
-            let Some(call) = open.and_then(|index| self.history.get(index)).filter(|_| effective & bit == 0) else {
-                continue;
-            };
+        for (bit, call) in self.open(effective) {
             if self.model.observes(call) && matches!(self.model.step(&state, call).as_slice(), [same] if *same == state)
             {
                 effective |= bit;
@@ -148,50 +195,63 @@ impl<M: Model> Search<'_, M> {
     fn end(&mut self, call: usize) -> Option<Verdict> {
         let slot = self.slots.iter().position(|open| *open == Some(call))?;
         let bit = 1_u128 << slot;
-        let mut done: HashSet<Configuration<M::State>> = HashSet::new();
-        let mut seen: HashSet<Configuration<M::State>> = HashSet::new();
+        let unanswered = self.unanswered();
+        let (mut done, mut seen) = (Reached::new(unanswered), Reached::new(unanswered));
         let before = std::mem::take(&mut self.configurations);
-        let mut left: Vec<_> = before.iter().cloned().collect();
-        while let Some((state, effective)) = left.pop() {
+        // In the order of how many calls they took, so that what stands for others comes before them.
+        let mut left: VecDeque<_> = before.iter().cloned().collect();
+        while let Some((state, effective)) = left.pop_front() {
             if effective & bit != 0 {
-                done.insert((state, effective & !bit));
+                done.insert(&(state, effective & !bit));
             } else {
                 for (other, next) in self.possible(&state, effective) {
                     let configuration = self.settled(next, effective | other);
-                    if seen.insert(configuration.clone()) {
-                        left.push(configuration);
+                    if seen.insert(&configuration) {
+                        left.push_back(configuration);
                     }
                 }
             }
-            if seen.len() + done.len() > self.bounds.configurations {
+            if seen.count + done.count > self.bounds.configurations {
                 let why = format!("more than {} configurations", self.bounds.configurations);
                 return Some(Verdict::Unknown { why });
             }
         }
-        if done.is_empty() {
+        if done.count == 0 {
             return Some(Verdict::NotLinearizable { call, why: self.explain(call, &before) });
         }
         if let Some(place) = self.slots.get_mut(slot) {
             *place = None;
         }
-        self.configurations = done;
+        self.configurations = done.into_configurations();
         None
+    }
+
+    /// The open calls that have not taken effect, by their bits.
+    fn open(&self, effective: u128) -> impl Iterator<Item = (u128, &Call<M::Op, M::Answer>)> {
+        self.slots.iter().enumerate().filter_map(move |(slot, open)| {
+            let bit = 1_u128 << slot;
+            let call = open.and_then(|index| self.history.get(index));
+            call.filter(|_| effective & bit == 0).map(|call| (bit, call))
+        })
+    }
+
+    /// The slots of the open calls that are never answered.
+    fn unanswered(&self) -> u128 {
+        let bits = self.open(0).filter(|(_, call)| call.answered.is_none()).map(|(bit, _)| bit);
+        bits.fold(0, |all, bit| all | bit)
     }
 
     /// Every open call that can take effect next, by its bit, with the states that it leads to.
     fn possible(&self, state: &M::State, effective: u128) -> Vec<(u128, M::State)> {
         let mut found = Vec::new();
-        for (slot, open) in self.slots.iter().enumerate() {
-            let bit = 1_u128 << slot;
-            let Some(call) = open.and_then(|index| self.history.get(index)).filter(|_| effective & bit == 0) else {
-                continue;
-            };
-            found.extend(self.model.step(state, call).into_iter().map(|next| (bit, next)));
+        for (bit, call) in self.open(effective) {
+            let useful = |next: &M::State| call.answered.is_some() || next != state;
+            found.extend(self.model.step(state, call).into_iter().filter(useful).map(|next| (bit, next)));
         }
         found
     }
 
-    fn explain(&self, call: usize, before: &HashSet<Configuration<M::State>>) -> String {
+    fn explain(&self, call: usize, before: &[Configuration<M::State>]) -> String {
         let mut text = format!("nothing explains call {call}: {:?}\nopen with it:\n", self.history.get(call));
         for open in self.slots.iter().flatten().filter(|open| **open != call) {
             text.push_str(&format!("  call {open}: {:?}\n", self.history.get(*open)));

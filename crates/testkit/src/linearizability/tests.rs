@@ -154,6 +154,17 @@ fn a_blob_read_and_written() {
     );
 }
 
+/// Each would double what is kept, if all that they may have done were kept.
+#[test]
+fn lost_answers_do_not_double_the_search() {
+    let lost_puts = (1..=100).map(|value| lost(0, put(value)));
+    let seen = (1..=100).map(|value| call(value * 10, value * 10 + 5, GET, B::Content(value, value)));
+    let explained: Vec<_> = lost_puts.chain(seen).collect();
+    assert_eq!(verdict(&Blob, &explained), None);
+    let undone = [explained, vec![call(2_000, 2_005, GET, B::Content(1, 1))]].concat();
+    assert_eq!(verdict(&Blob, &undone), Some(200), "each takes effect at most once");
+}
+
 fn acquire(id: u64) -> Op {
     Op::Acquire { id, duration: Some(15 * SECOND) }
 }
