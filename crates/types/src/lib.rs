@@ -13,7 +13,7 @@ pub mod version;
 
 pub use error_code::ErrorCode;
 pub use etag::ETag;
-pub use ids::{ContentId, UnitId};
+pub use ids::{ContentId, Inode, UnitId};
 pub use names::{
     AccountName, BlobName, ContainerName, FileComponent, FilePath, MetadataName, NameError, NameRule, QueueName,
     ShareName, TableName,
