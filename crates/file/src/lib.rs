@@ -25,6 +25,7 @@ pub mod share;
 mod state;
 mod tree;
 mod upcase;
+pub mod usage;
 
 pub use errors::{About, FileError};
 pub use permission::PermissionKey;
