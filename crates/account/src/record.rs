@@ -13,7 +13,9 @@ use crate::{
 
 /// `(account, service)`: pinned for ever, beside the kinds of `access` in the same space.
 const SERVICE_PROPERTIES: u8 = 0x10;
-const FORMAT: u8 = 1;
+/// The first format, which had no retention of deleted shares.
+const WITHOUT_SHARES: u8 = 1;
+const FORMAT: u8 = 2;
 
 pub(crate) fn key(account: UnitId, service: Service) -> Bytes {
     KeyBuilder::new(Space::Account, SERVICE_PROPERTIES).number(account.number()).number(service.ordinal()).build()
@@ -26,6 +28,13 @@ struct PropertiesRecord {
     minute_metrics: Option<MetricsRecord>,
     cors: Vec<CorsRecord>,
     default_service_version: Option<String>,
+}
+
+/// What follows the record of the first format since the second.
+#[derive(Serialize, Deserialize)]
+struct SharesRecord {
+    /// `Some(None)` when it was switched off.
+    delete_retention_days: Option<Option<u32>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,7 +64,14 @@ struct CorsRecord {
 }
 
 pub(crate) fn encode(properties: &ServiceProperties) -> Result<Bytes, StoreError> {
-    let ServiceProperties { logging, hour_metrics, minute_metrics, cors, default_service_version } = properties;
+    let ServiceProperties {
+        logging,
+        hour_metrics,
+        minute_metrics,
+        cors,
+        default_service_version,
+        share_delete_retention,
+    } = properties;
     let record = PropertiesRecord {
         logging: logging.as_ref().map(|logging| LoggingRecord {
             version: logging.version.clone(),
@@ -69,14 +85,22 @@ pub(crate) fn encode(properties: &ServiceProperties) -> Result<Bytes, StoreError
         cors: cors.iter().map(cors_record).collect(),
         default_service_version: default_service_version.map(|version| version.to_string()),
     };
+    let shares = SharesRecord { delete_retention_days: share_delete_retention.map(|policy| policy.days) };
     let encoded = postcard::to_extend(&record, vec![FORMAT]);
+    let encoded = encoded.and_then(|encoded| postcard::to_extend(&shares, encoded));
     encoded.map(Bytes::from).map_err(|error| StoreError::corrupt(format!("a record cannot be written: {error}")))
 }
 
 pub(crate) fn decode(row: &[u8]) -> Result<ServiceProperties, StoreError> {
     let malformed = || StoreError::corrupt("the row of service properties");
-    let Some((&FORMAT, record)) = row.split_first() else { return Err(malformed()) };
-    let record: PropertiesRecord = postcard::from_bytes(record).map_err(|_| malformed())?;
+    let Some((format @ &(WITHOUT_SHARES | FORMAT), record)) = row.split_first() else { return Err(malformed()) };
+    let (record, rest): (PropertiesRecord, _) = postcard::take_from_bytes(record).map_err(|_| malformed())?;
+    let share_delete_retention = if *format == WITHOUT_SHARES {
+        None
+    } else {
+        let shares: SharesRecord = postcard::from_bytes(rest).map_err(|_| malformed())?;
+        shares.delete_retention_days.map(|days| RetentionPolicy { days })
+    };
     Ok(ServiceProperties {
         logging: record.logging.map(|record| Logging {
             version: record.version,
@@ -89,6 +113,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<ServiceProperties, StoreError> {
         minute_metrics: record.minute_metrics.map(metrics),
         cors: record.cors.into_iter().map(cors_rule).collect(),
         default_service_version: record.default_service_version.as_deref().and_then(ServiceVersion::parse),
+        share_delete_retention,
     })
 }
 
@@ -127,5 +152,22 @@ fn cors_rule(record: CorsRecord) -> CorsRule {
         allowed_headers: record.allowed_headers,
         exposed_headers: record.exposed_headers,
         max_age_seconds: record.max_age_seconds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_the_first_format_is_read() {
+        let old = [1, 0, 0, 0, 0, 0];
+        assert_eq!(decode(&old).unwrap(), ServiceProperties::default());
+        let kept = [None, Some(RetentionPolicy { days: None }), Some(RetentionPolicy { days: Some(7) })];
+        for share_delete_retention in kept {
+            let properties = ServiceProperties { share_delete_retention, ..ServiceProperties::default() };
+            assert_eq!(decode(&encode(&properties).unwrap()).unwrap(), properties);
+        }
+        assert!(decode(&[3, 0, 0, 0, 0, 0]).is_err(), "a format of the future");
     }
 }

@@ -4,6 +4,7 @@
 use access::Denied;
 use concurrency::{
     conditions::WriteRefusal,
+    gate::WriteGateRefusal,
     lease::{LeaseCheckRefusal, LeaseRefusal},
     rest_open::RestRefusal,
 };
@@ -134,4 +135,14 @@ pub enum FileError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl FileError {
+    /// The lease or a condition refuses a write.
+    pub(crate) const fn write(about: About, refusal: WriteGateRefusal) -> Self {
+        match refusal {
+            WriteGateRefusal::Lease(refusal) => Self::Lease(about, refusal),
+            WriteGateRefusal::Condition(refusal) => Self::Condition(refusal),
+        }
+    }
 }
