@@ -1,7 +1,15 @@
 //! A share on the memory engine, and calls of somebody who may do everything.
 
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::missing_panics_doc, reason = "support of several tests")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "support of several tests"
+)]
 
+use access::Asked;
+use bytes::Bytes;
 pub use file::FileError;
 use file::{
     Files, Preconditions, SmbChange,
@@ -17,8 +25,6 @@ use file::{
     share::{CreateShare, ShareAddress, ShareSettings},
     usage::GetShareStats,
 };
-use access::Asked;
-use bytes::Bytes;
 use store::clock::SystemTime;
 use store_memory::MemoryEngine;
 pub use types::Timestamp;
