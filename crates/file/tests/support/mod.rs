@@ -8,17 +8,29 @@
     reason = "support of several tests"
 )]
 
+use std::sync::Arc;
+
 use access::Asked;
 use bytes::Bytes;
+use concurrency::{
+    delete_pending::DeleteIntent,
+    file_open::OpenRequest,
+    lease::{LeaseDuration, LeaseId, LeaseOperation},
+    oplock::{CacheGrant, Caching},
+    share_mode::OpenMode,
+};
 pub use file::FileError;
 use file::{
     Files, Preconditions, SmbChange,
     create::{CreateDirectory, CreateFile},
     delete::Delete,
     download::GetFile,
+    file_lease::{LeaseAnswer, LeaseFile},
     list::{ListEntries, Listing},
     list_ranges::ListRanges,
     object::{Address, NodeProperties},
+    open::{Disposition, OpenFile, Opened},
+    opens::Owner,
     properties::{GetProperties, SetProperties},
     ranges::{PutRange, RangeWritten},
     rename::Rename,
@@ -195,5 +207,64 @@ impl World {
     pub async fn usage(&self) -> u64 {
         let stats = GetShareStats { share: share_address(None), lease_id: None };
         self.files.get_share_stats(&asked(stats)).await.unwrap().usage_bytes
+    }
+
+    pub async fn open(
+        &self,
+        path: &str,
+        disposition: Disposition,
+        mode: OpenMode,
+        delete_on_close: bool,
+    ) -> Result<Opened, FileError> {
+        let owner = Owner {
+            session: 1,
+            client: ([127, 0, 0, 1], 5000).into(),
+            client_name: "client".into(),
+            notify: Box::new(|_| {}),
+        };
+        let delete = DeleteIntent { delete_on_close, delete_access: mode.access.delete };
+        let open = OpenFile {
+            address: address(path, None),
+            disposition,
+            is_directory: None,
+            request: OpenRequest { mode, overwrites: false, delete },
+            smb: SmbChange::default(),
+            cache: CacheGrant::Lease(Caching::None),
+            lease_key: None,
+            owner: Arc::new(owner),
+        };
+        self.files.open(&asked(open)).await
+    }
+
+    pub async fn lease(&self, path: &str) -> Result<LeaseAnswer, FileError> {
+        let fresh = LeaseId::from_u128(1);
+        let operation = LeaseOperation::Acquire { proposed: None, fresh, duration: LeaseDuration::Infinite };
+        self.files.lease_file(&asked(LeaseFile { address: address(path, None), operation })).await
+    }
+
+    /// Whether a file is leased.
+    pub async fn lease_id(&self, path: &str) -> Option<()> {
+        let found = self.properties(path, false).await.unwrap();
+        found.lease_state().is_locked().then_some(())
+    }
+
+    /// Waits whenever it is asked to, and asks again.
+    pub async fn patiently<T, F, Fut>(&self, operation: F) -> Result<T, FileError>
+    where
+        F: Fn() -> Fut,
+        Fut: Future<Output = Result<T, FileError>>,
+    {
+        let mut ticket = None;
+        loop {
+            let outcome = operation().await;
+            drop(ticket.take());
+            match outcome {
+                Err(FileError::Wait(mut waiting)) => {
+                    (&mut waiting).await;
+                    ticket = Some(waiting);
+                }
+                outcome => return outcome,
+            }
+        }
     }
 }
