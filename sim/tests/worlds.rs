@@ -28,7 +28,7 @@ fn sound_worlds_are_sound() {
 }
 
 fn found(flaw: Flaw, size: Size) {
-    let found = (1..100).find_map(|seed| World::new(seed, size, Some(flaw), false).unwrap().run().err());
+    let found = (1..300).find_map(|seed| World::new(seed, size, Some(flaw), false).unwrap().run().err());
     let found = found.map(|failure| failure.to_string());
     println!("{flaw:?}: {}", found.as_deref().unwrap_or_default().lines().next().unwrap_or_default());
     assert!(found.is_some(), "{flaw:?}");

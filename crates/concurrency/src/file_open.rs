@@ -67,20 +67,25 @@ pub enum OpenStep {
     BreakAndWait,
 }
 
-/// The break that a new open causes to one that exists, `None` when it causes none. An open of attributes only breaks
-/// nothing.
+/// What a new open does to the cache of one that exists, `None` when nothing. An open of attributes only breaks nothing.
 #[must_use]
-pub fn break_for_open(request: OpenRequest, open: FileOpen) -> Option<CacheBreak> {
+pub fn trigger_for_open(request: OpenRequest, open: FileOpen) -> Option<Trigger> {
     if open.same_lease_key {
         return None;
     }
     if request.mode.conflicts_with(open.mode) && open.cache.caching().has_handle() {
-        return cache_break(open.cache, Trigger::SharingConflict);
+        return Some(Trigger::SharingConflict);
     }
     if request.overwrites {
-        return cache_break(open.cache, Trigger::Overwrite);
+        return Some(Trigger::Overwrite);
     }
-    if request.mode.access.is_none() { None } else { cache_break(open.cache, Trigger::Read) }
+    if request.mode.access.is_none() { None } else { Some(Trigger::Read) }
+}
+
+/// The break that a new open causes to one that exists, `None` when it causes none.
+#[must_use]
+pub fn break_for_open(request: OpenRequest, open: FileOpen) -> Option<CacheBreak> {
+    cache_break(open.cache, trigger_for_open(request, open)?)
 }
 
 /// Decides a new open against everything that is open.

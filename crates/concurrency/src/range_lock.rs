@@ -7,7 +7,7 @@
 //! request changes nothing, also when it asks for several ranges; the number of locks is bounded.
 
 /// The most locks on one file.
-pub const MAX_LOCKS_PER_FILE: usize = 65_536;
+pub const MAX_LOCKS_PER_FILE: usize = types::limits::LOCKS_PER_FILE_MAX;
 
 /// Who holds a lock: one open of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,7 +95,8 @@ pub struct RangeLock {
 
 impl RangeLock {
     /// Whether a held lock stands in the way of a requested one.
-    fn refuses(&self, requested: &Self) -> bool {
+    #[must_use]
+    pub fn refuses(&self, requested: &Self) -> bool {
         let compatible = match (self.kind, requested.kind) {
             (LockKind::Shared, LockKind::Shared) => true,
             (LockKind::Exclusive, LockKind::Shared) => self.owner == requested.owner,
@@ -157,25 +158,38 @@ pub struct RangeLocks {
 }
 
 impl RangeLocks {
+    /// Decides whether all ranges of a request can be locked, one after the other.
+    ///
+    /// # Errors
+    /// A [`LockRefusal`].
+    pub fn check(&self, requested: &[RangeLock]) -> Result<(), LockRefusal> {
+        for (earlier, lock) in requested.iter().enumerate() {
+            let mut in_force = self.held.iter().chain(requested.iter().take(earlier));
+            if let Some(held) = in_force.find(|held| held.refuses(lock)) {
+                return Err(LockRefusal::Conflict(*held));
+            }
+            if self.held.len() + earlier >= MAX_LOCKS_PER_FILE {
+                return Err(LockRefusal::TooMany);
+            }
+        }
+        Ok(())
+    }
+
     /// Locks all ranges of a request, one after the other, or none of them.
     ///
     /// # Errors
     /// A [`LockRefusal`]; the locks are then as they were.
     pub fn lock(&mut self, requested: &[RangeLock]) -> Result<(), LockRefusal> {
-        let before = self.held.len();
-        for lock in requested {
-            let refusal = match self.held.iter().find(|held| held.refuses(lock)) {
-                Some(held) => LockRefusal::Conflict(*held),
-                None if self.held.len() >= MAX_LOCKS_PER_FILE => LockRefusal::TooMany,
-                None => {
-                    self.held.push(*lock);
-                    continue;
-                }
-            };
-            self.held.truncate(before);
-            return Err(refusal);
-        }
+        self.check(requested)?;
+        self.held.extend_from_slice(requested);
         Ok(())
+    }
+
+    /// Takes back a lock that its owner never learned of: the newest one that is equal.
+    pub fn take_back(&mut self, lock: &RangeLock) {
+        if let Some(found) = self.held.iter().rposition(|held| held == lock) {
+            self.held.remove(found);
+        }
     }
 
     /// Unlocks exactly this range: of several equal ones the exclusive one first, then the oldest.

@@ -102,7 +102,8 @@ impl RestOperation {
     }
 
     /// Whether the operation is refused by any byte-range lock, whatever range it names.
-    const fn is_refused_by_any_lock(self) -> bool {
+    #[must_use]
+    pub const fn is_refused_by_any_lock(self) -> bool {
         matches!(
             self,
             Self::SetProperties
@@ -115,7 +116,8 @@ impl RestOperation {
     }
 
     /// Whether any open handle refuses the operation, whatever it shares.
-    const fn needs_no_handle(self) -> bool {
+    #[must_use]
+    pub const fn needs_no_handle(self) -> bool {
         matches!(self, Self::DeleteFile)
     }
 
@@ -183,16 +185,20 @@ pub enum RestStep {
     BreakAndWait,
 }
 
-/// The break that a REST operation causes to one SMB open, `None` when it causes none.
+/// What a REST operation does to the cache of one SMB open, `None` when nothing.
 ///
 /// A sharing conflict breaks handle caching first: the handle may be open only in the client's cache.
 #[must_use]
-pub fn break_for_rest(operation: RestOperation, open: SmbOpen) -> Option<CacheBreak> {
+pub fn trigger_for_rest(operation: RestOperation, open: SmbOpen) -> Option<Trigger> {
     let trigger = operation.cache_trigger()?;
-    if operation.conflicts_with(open.mode) && open.cache.caching().has_handle() {
-        return cache_break(open.cache, Trigger::SharingConflict);
-    }
-    cache_break(open.cache, trigger)
+    let may_be_only_cached = operation.conflicts_with(open.mode) && open.cache.caching().has_handle();
+    Some(if may_be_only_cached { Trigger::SharingConflict } else { trigger })
+}
+
+/// The break that a REST operation causes to one SMB open, `None` when it causes none.
+#[must_use]
+pub fn break_for_rest(operation: RestOperation, open: SmbOpen) -> Option<CacheBreak> {
+    cache_break(open.cache, trigger_for_rest(operation, open)?)
 }
 
 /// Decides a REST operation on a file against everything that SMB does to it.

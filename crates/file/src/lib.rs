@@ -26,6 +26,7 @@ pub mod list;
 pub mod list_ranges;
 mod needs;
 pub mod object;
+pub mod open;
 pub mod opens;
 pub mod permission;
 pub mod properties;

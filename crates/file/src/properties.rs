@@ -197,6 +197,7 @@ async fn set(changing: Changing, request: &SetProperties<'_>) -> Result<Step, Fi
     if let (Some(headers), Some(file)) = (&request.headers, &mut node.file) {
         file.headers.clone_from(headers);
     }
+    request.smb.check(&txn, tree.share).await?;
     request.smb.apply(&mut node, now);
     node.touch(now, txn.fresh_id());
     tree.put_node(&txn, &node).await?;

@@ -1,9 +1,11 @@
 //! How a request sets attributes, times and the security descriptor: by a value, or by saying `now`, `preserve`, `inherit`.
 
-use types::Timestamp;
+use store::Read;
+use types::{Timestamp, UnitId};
 
 use crate::{
-    permission::PermissionKey,
+    errors::FileError,
+    permission::{self, PermissionKey},
     state::{FileAttributes, Node, SmbProperties},
 };
 
@@ -48,6 +50,14 @@ impl TimeChange {
 const SETTABLE: u32 = 0x01 | 0x02 | 0x04 | 0x20 | 0x80 | 0x100 | 0x1000 | 0x2000 | 0x2_0000;
 
 impl SmbChange {
+    /// Refuses a security descriptor that the share does not know.
+    pub(crate) async fn check(&self, rows: &impl Read, share: UnitId) -> Result<(), FileError> {
+        match self.permission {
+            Some(key) => permission::check(rows, share, key).await,
+            None => Ok(()),
+        }
+    }
+
     /// The properties of a directory or file that is made; without a descriptor of its own it has this one.
     pub(crate) fn made(&self, is_directory: bool, inherited: PermissionKey, now: Timestamp) -> SmbProperties {
         let usual = if is_directory { FileAttributes::DIRECTORY } else { FileAttributes::ARCHIVE };

@@ -3,7 +3,7 @@
 
 use store::{Direction, Read, Row, Scope, Store, key::KeyRange};
 
-use crate::errors::FileError;
+use crate::{Files, errors::FileError};
 
 mod expiry;
 mod history;
@@ -40,4 +40,14 @@ pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, FileError>
         maps::trim(store).await,
     ];
     steps.into_iter().try_fold(false, |more, step| Ok(more | step?))
+}
+
+impl Files {
+    /// One step of the background, see [`step`].
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn upkeep(&self, cursor: &mut Cursor) -> Result<bool, FileError> {
+        step(&self.store, cursor).await
+    }
 }

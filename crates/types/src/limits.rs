@@ -178,6 +178,26 @@ pub const SHARE_SNAPSHOTS_MAX: usize = 200;
 /// Largest security descriptor in `x-ms-file-permission`; a larger one goes through Create Permission.
 pub const FILE_PERMISSION_HEADER_MAX_BYTES: usize = 8 * KIB;
 
+// Opens of files. They are memory of the process, so each of them is bounded.
+
+/// Most handles on one file or directory, as documented.
+pub const HANDLES_PER_FILE_MAX: usize = 2000;
+/// Most handles on the root directory of a share, as documented: every client keeps one.
+pub const HANDLES_ON_ROOT_MAX: usize = 10_000;
+/// Most handles of the process: ten times what a thousand clients with ten handles each hold, about 100 MiB.
+pub const HANDLES_MAX: usize = 100_000;
+/// Most directories and files that the table of opens remembers the names of: a handle in a deep directory needs one for
+/// each level, and nearly all are shared.
+pub const OPEN_PATH_NODES_MAX: usize = 400_000;
+/// Most byte-range locks on one file.
+pub const LOCKS_PER_FILE_MAX: usize = 65_536;
+/// Most requests that wait for one file (for a break, a lock or another request): as many as it has handles.
+pub const WAITERS_PER_FILE_MAX: usize = HANDLES_PER_FILE_MAX;
+/// Most requests that wait for any file of the process.
+pub const WAITERS_MAX: usize = 50_000;
+/// Most handles that one step of List Handles or Force Close Handles looks at; then it answers with a marker.
+pub const HANDLES_PER_STEP_MAX: usize = 10_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;

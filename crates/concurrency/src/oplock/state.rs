@@ -123,6 +123,15 @@ impl CacheState {
         self.breaking.is_some()
     }
 
+    /// When the client loses everything unless it answers; `None` while no answer is awaited.
+    #[must_use]
+    pub const fn deadline(&self) -> Option<Timestamp> {
+        match self.breaking {
+            Some(Breaking { deadline, .. }) => Some(deadline),
+            None => None,
+        }
+    }
+
     /// What an access by somebody else does at an instant. Whoever waits asks again afterwards, because one break may
     /// not have been enough.
     #[must_use]

@@ -111,9 +111,11 @@ fn a_client_that_does_not_answer_loses_everything() {
     let to = CacheGrant::Oplock(OplockLevel::Two);
     assert_eq!(step, BreakStep::Notify { to, must_acknowledge: true, wait: true });
     let deadline = now.saturating_add(BREAK_TIMEOUT);
+    assert_eq!(breaking.deadline(), Some(deadline));
     assert_eq!(breaking.trigger(Trigger::Read, now).1, BreakStep::WaitForAnswer { deadline });
     let (after, step) = breaking.trigger(Trigger::Read, deadline);
     assert_eq!((after.held(), step), (CacheGrant::Oplock(OplockLevel::None), BreakStep::Nothing));
+    assert_eq!(after.deadline(), None);
 }
 
 #[test]

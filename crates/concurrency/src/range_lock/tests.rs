@@ -188,3 +188,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_check_locks_nothing_and_agrees_with_the_lock() {
+    let held = locked(&[lock(1, LockKind::Exclusive, 0, 10)]);
+    for (requested, ok) in [
+        (vec![lock(2, LockKind::Shared, 10, 5), lock(2, LockKind::Shared, 12, 1)], true),
+        (vec![lock(2, LockKind::Exclusive, 10, 5), lock(2, LockKind::Exclusive, 12, 1)], false),
+        (vec![lock(2, LockKind::Shared, 10, 5), lock(2, LockKind::Shared, 9, 1)], false),
+        (vec![lock(1, LockKind::Shared, 0, 10)], true),
+    ] {
+        let (before, mut after) = (held.clone(), held.clone());
+        assert_eq!(held.check(&requested).is_ok(), ok, "{requested:?}");
+        assert_eq!(held, before);
+        assert_eq!(after.lock(&requested).is_ok(), ok, "{requested:?}");
+        assert_eq!(after != before, ok);
+    }
+}
+
+#[test]
+fn taking_back_a_shared_lock_leaves_the_exclusive_one_beneath_it() {
+    let (exclusive, shared) = (lock(1, LockKind::Exclusive, 0, 10), lock(1, LockKind::Shared, 0, 10));
+    let mut locks = locked(&[exclusive, shared]);
+    locks.take_back(&shared);
+    assert_eq!(locks.iter().collect::<Vec<_>>(), [&exclusive]);
+    locks.take_back(&shared);
+    assert_eq!(locks.iter().count(), 1, "what is not there is not taken back");
+}

@@ -183,6 +183,23 @@ fn a_leased_blob() {
             ("the second one is told", and(vec![call(40, 50, acquire(2), B::LeaseConflict)]), None),
             ("again by its holder", and(vec![call(40, 50, acquire(1), B::Leased)]), None),
             ("taken after it expired", and(vec![call(late, late + 10, acquire(2), B::Leased)]), None),
+            (
+                "a write that was decided in time and is seen late",
+                and(vec![
+                    call(40, late + 30, with(Some(1)), B::Written(102)),
+                    call(late + 10, late + 20, GET, B::Content(1, 101)),
+                    call(late + 40, late + 50, GET, B::Content(2, 102)),
+                ]),
+                None,
+            ),
+            (
+                "a write that cannot have been decided in time",
+                and(vec![
+                    call(late + 10, late + 20, GET, B::Content(1, 101)),
+                    call(late + 10, late + 30, with(Some(1)), B::Written(102)),
+                ]),
+                Some(3),
+            ),
             ("a holder although it expired", and(vec![call(late, late + 10, acquire(2), B::LeaseConflict)]), Some(2)),
             ("a write without the id", and(vec![call(40, 50, with(None), B::Written(102))]), Some(2)),
             ("refused without the id", and(vec![call(40, 50, with(None), B::LeaseNotMet)]), None),

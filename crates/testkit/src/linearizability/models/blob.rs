@@ -145,25 +145,25 @@ impl Model for Blob {
     fn step(&self, state: &Self::State, call: &Call<Op, Answer>) -> Vec<Self::State> {
         let Some(blob) = state else { return absent(call) };
         let mut next = Vec::new();
-        for lease in blob.lease.at((call.called_at, call.ended_at())) {
-            let seen = Existing { lease, ..*blob };
+        for (seen, kept) in blob.lease.at((call.called_at, call.ended_at())) {
+            let blob = Existing { lease: kept, ..*blob };
             match call.op {
                 Op::Put { value, condition, lease } => {
                     let tag = match call.answer() {
                         Some(Answer::Written(tag)) => Some(*tag),
                         _ => None,
                     };
-                    for after in seen.lease.after_write() {
+                    for after in seen.after_write(kept) {
                         let written = Existing { value, tag, lease: after };
-                        next.extend(seen.change(call, condition, lease, &Answer::Written(0), Some(written)));
+                        next.extend(blob.change(seen, call, condition, lease, &Answer::Written(0), Some(written)));
                     }
                 }
                 Op::Delete { condition, lease } => {
-                    next.extend(seen.change(call, condition, lease, &Answer::Deleted, None));
+                    next.extend(blob.change(seen, call, condition, lease, &Answer::Deleted, None));
                 }
-                Op::Get { lease } => next.extend(seen.read(call, lease).map(Some)),
+                Op::Get { lease } => next.extend(blob.read(seen, call, lease).map(Some)),
                 Op::Acquire { .. } | Op::Renew { .. } | Op::Release { .. } | Op::Break { .. } => {
-                    next.extend(seen.lease(call).map(Some));
+                    next.extend(blob.lease(seen, call).map(Some));
                 }
             }
         }
@@ -209,6 +209,7 @@ impl Existing {
     /// A write that leads to `done`, when nothing stands against it.
     fn change(
         self,
+        seen: Lease,
         call: &Call<Op, Answer>,
         condition: Condition,
         sent: Option<u64>,
@@ -219,9 +220,9 @@ impl Existing {
             Condition::Always => false,
             Condition::IfMatch(tag) => self.tag != Some(tag),
             // The holder of a lease may overwrite in spite of it.
-            Condition::IfAbsent => sent.is_none() || sent != self.lease.active(),
+            Condition::IfAbsent => sent.is_none() || sent != seen.active(),
         };
-        let unleased = match self.lease.active() {
+        let unleased = match seen.active() {
             Some(id) => sent != Some(id),
             None => sent.is_some(),
         };
@@ -235,8 +236,8 @@ impl Existing {
         }
     }
 
-    fn read(mut self, call: &Call<Op, Answer>, sent: Option<u64>) -> Option<Self> {
-        let unleased = sent.is_some() && sent != self.lease.active();
+    fn read(mut self, seen: Lease, call: &Call<Op, Answer>, sent: Option<u64>) -> Option<Self> {
+        let unleased = sent.is_some() && sent != seen.active();
         match call.answer() {
             None => Some(self),
             Some(Answer::LeaseNotMet) if unleased => Some(self),
@@ -250,9 +251,9 @@ impl Existing {
         }
     }
 
-    fn lease(self, call: &Call<Op, Answer>) -> Option<Self> {
+    fn lease(self, seen: Lease, call: &Call<Op, Answer>) -> Option<Self> {
         let span = (call.called_at, call.ended_at());
-        let granted = self.lease.changed(&call.op, span);
+        let granted = seen.changed(&call.op, span);
         match (call.answer(), granted) {
             (None | Some(Answer::Leased), Some(lease)) => Some(Self { lease, ..self }),
             (None | Some(Answer::LeaseConflict), None) => Some(self),
@@ -266,26 +267,32 @@ fn same_kind(answer: &Answer, wanted: &Answer) -> bool {
 }
 
 impl Lease {
-    /// What it may be for a call within this span: what ends by itself may have ended or not.
-    fn at(self, (from, to): Span) -> Vec<Self> {
-        let (ends, now, then) = match self {
-            Self::Held { id, ends: Some((duration, ends)) } => {
-                let now = Self::Held { id, ends: Some((duration, (ends.0.max(from), ends.1))) };
-                (ends, now, Self::Expired { id, duration })
-            }
-            Self::Breaking { id, ends } => {
-                (ends, Self::Breaking { id, ends: (ends.0.max(from), ends.1) }, Self::Broken { id })
-            }
+    /// What it may be for a call within this span, since what ends by itself may have ended or not, and what is known of it
+    /// then.
+    ///
+    /// The server judges the time once, when it decides, and what it decided is seen once it is durable: by then others
+    /// may have seen that the lease is over. So the end stays a span of instants, which each call narrows, and never becomes a
+    /// state of its own before something is written.
+    fn at(self, (from, to): Span) -> Vec<(Self, Self)> {
+        let (ends, over) = match self {
+            Self::Held { id, ends: Some((duration, ends)) } => (ends, Self::Expired { id, duration }),
+            Self::Breaking { id, ends } => (ends, Self::Broken { id }),
             Self::Available | Self::Held { ends: None, .. } | Self::Expired { .. } | Self::Broken { .. } => {
-                return vec![self];
+                return vec![(self, self)];
             }
+        };
+        let narrowed = |ends: Span| match self {
+            Self::Held { id, ends: Some((duration, _)) } => Self::Held { id, ends: Some((duration, ends)) },
+            Self::Breaking { id, .. } => Self::Breaking { id, ends },
+            same => same,
         };
         let mut possible = Vec::new();
         if from < ends.1 {
-            possible.push(now);
+            let later = narrowed((ends.0.max(from), ends.1));
+            possible.push((later, later));
         }
         if to >= ends.0 {
-            possible.push(then);
+            possible.push((over, narrowed((ends.0, ends.1.min(to)))));
         }
         possible
     }
@@ -299,12 +306,12 @@ impl Lease {
     }
 
     /// After a write, a lease that was over cannot be renewed any more.
-    fn after_write(self) -> Vec<Self> {
+    fn after_write(self, kept: Self) -> Vec<Self> {
         match self {
             Self::Expired { .. } => vec![Self::Available],
             // Whether a broken one is forgotten is not documented.
-            Self::Broken { .. } => vec![self, Self::Available],
-            Self::Available | Self::Held { .. } | Self::Breaking { .. } => vec![self],
+            Self::Broken { .. } => vec![kept, Self::Available],
+            Self::Available | Self::Held { .. } | Self::Breaking { .. } => vec![kept],
         }
     }
 
