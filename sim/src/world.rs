@@ -13,10 +13,9 @@ use store_embedded::{
 };
 use tempfile::TempDir;
 use testkit::{
-    RestService,
+    Random, RestService,
     client::Request,
     flawed::{self, FlawedEngine},
-    random::Random,
 };
 
 use crate::{
@@ -342,7 +341,7 @@ impl World {
         self.counts.crashes += 1;
         let power = self.random.percent(75);
         self.disk.fail_power_at(0);
-        let image = self.disk.crash(self.random.next());
+        let image = self.disk.crash(self.random.number());
         self.executor.clear();
         for actor in self.objects.iter().flat_map(|object| &object.actors) {
             actor.borrow_mut().lost();
@@ -373,7 +372,7 @@ impl World {
                 Box::new(|| ()),
             );
             drop(opened);
-            self.disk = SimulatedDisk::from_image(self.disk.crash(self.random.next()));
+            self.disk = SimulatedDisk::from_image(self.disk.crash(self.random.number()));
         }
         self.faulty = FaultyDisk::new(self.disk.clone());
         self.trace.borrow_mut().line(&format_args!("crash {power} {}", self.clock.micros()));

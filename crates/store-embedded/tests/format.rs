@@ -19,12 +19,13 @@ use std::{
 use bytes::Bytes;
 use store::{
     ChunkRef, Read, Scope, Store,
-    conformance::{random::Random, support},
+    conformance::support,
     content::{self, Holdings},
     content_map::{self, MapWriter, Slice},
     epoch::Epochs,
     manifest::{Encoder, Manifest, read_exactly},
     sweep,
+    testing::Random,
 };
 use store_embedded::{EmbeddedEngine, FORMAT, Options};
 use types::{ContentId, Timestamp};

@@ -29,6 +29,8 @@ pub mod read;
 pub mod record;
 pub mod space;
 pub mod sweep;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transact;
 mod txn;
 

@@ -18,10 +18,9 @@ use std::{
 use tokio::task::JoinSet;
 
 use crate::{
-    Answer,
+    Answer, Random,
     client::{Client, Request},
     linearizability::{Call, History},
-    random::Random,
 };
 
 /// Why there is no history.

@@ -268,5 +268,5 @@ pub(crate) fn parse_link(row: &[u8]) -> (ContentId, ChunkRef) {
 
 /// Bytes that differ everywhere and from those of other seeds.
 pub(crate) fn pattern(seed: u64, length: usize) -> Vec<u8> {
-    store::conformance::random::Random::new(seed).bytes(length)
+    store::testing::Random::new(seed).bytes(length)
 }

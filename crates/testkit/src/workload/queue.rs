@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{Plan, WorkloadError, number_of, unexpected};
 use crate::{
-    Answer,
+    Answer, Random,
     client::Request,
     linearizability::{
         Call, History,
         models::message::{self as model},
     },
-    random::Random,
 };
 
 const SECOND: u64 = 1_000_000;
