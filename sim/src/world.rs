@@ -243,17 +243,6 @@ impl World {
         Ok(())
     }
 
-    fn options() -> Options {
-        Options {
-            memtable_bytes: 64 * 1024 * 1024,
-            cache_bytes: 256 * 1024,
-            log_segment_bytes: 64 * 1024,
-            reserve_bytes: 0,
-            background: false,
-            ..Options::default()
-        }
-    }
-
     /// Opens the store and starts the services.
     fn start(&mut self) -> Result<(), String> {
         let faulty = self.faulty.clone();
@@ -264,7 +253,7 @@ impl World {
             Arc::new(disk),
             self.index.path(),
             self.clock.clone(),
-            Self::options(),
+            Options::by_hand(),
             waiting,
         );
         let engine = Arc::new(opened.map_err(|error| format!("open: {error}"))?);
@@ -368,7 +357,7 @@ impl World {
                 Arc::new(disk),
                 self.index.path(),
                 self.clock.clone(),
-                Self::options(),
+                Options::by_hand(),
                 Box::new(|| ()),
             );
             drop(opened);

@@ -37,7 +37,7 @@ use scope::Scope;
 /// What a signature is used on: the parts of a request that are signed or checked.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedTarget<'a> {
-    /// The service.
+    /// The service that the request was sent to.
     pub service: Service,
     /// The name of the account, without the mark of the secondary endpoint.
     pub account: &'a str,
@@ -97,9 +97,9 @@ pub enum SasRefusal {
     /// Not yet, or no more.
     #[error("signature not valid in the specified time frame: {}", frame(*start, *expiry, *now))]
     Time {
-        /// From when on.
+        /// The start of the signature or of its policy.
         start: Option<Timestamp>,
-        /// Until when.
+        /// The end of the signature or of its policy.
         expiry: Option<Timestamp>,
         /// The time of the request.
         now: Timestamp,

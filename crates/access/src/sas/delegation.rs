@@ -24,11 +24,11 @@ const SIGNED: &[&str] =
 /// Who a delegation key is for, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct DelegationKeyRequest<'a> {
-    /// The service.
+    /// The service whose signatures the key may make.
     pub service: Service,
     /// The object id of the asker.
     pub object: &'a str,
-    /// Its tenant.
+    /// The tenant of the asker (`tid` of the token).
     pub tenant: &'a str,
     /// From when on, as it is shown.
     pub start: &'a str,
