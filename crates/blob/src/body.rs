@@ -4,8 +4,10 @@
 //! **Invariants.** Bytes are taken only for an operation that was authorised. Nothing refers to them before the operation's
 //! own transaction does; what is left behind is collected.
 
+use access::{Asked, Authorized, Operation};
 use bytes::Bytes;
-use store::{PendingChunk, Store, chunk::ChunkWriter};
+use store::{PendingChunk, Snapshot, Store, chunk::ChunkWriter};
+use types::Timestamp;
 
 use crate::{Blobs, errors::BlobError};
 
@@ -29,14 +31,29 @@ impl Begun<'_> {
     }
 }
 
+/// What an operation is decided by before its body is taken: one view, the proof that it gave, and the time.
+type Early<'a, Op> = (Snapshot, Authorized<'a, Op>, Timestamp);
+
 impl Blobs {
     pub(crate) const fn begun(&self) -> Begun<'_> {
         Begun { store: &self.store }
     }
+
+    /// Allows an operation with a body of this length, or with one that has yet to be fetched. Returns what the rest is
+    /// decided by where that is done before the body is taken; what was allowed is decided again when it has come.
+    pub(crate) async fn allow_body<'a, Op: Operation>(
+        &self,
+        asked: &'a Asked<Op>,
+        length: Option<u64>,
+    ) -> Result<Option<Early<'a, Op>>, BlobError> {
+        let (rows, now) = self.view();
+        let allowed = asked.authorize(&rows).await?;
+        Ok(is_decided_early(length).then_some((rows, allowed, now)))
+    }
 }
 
 /// True when more than the permission is decided before a body is taken. `None` is one that has yet to be fetched.
-pub(crate) fn is_decided_early(length: Option<u64>) -> bool {
+fn is_decided_early(length: Option<u64>) -> bool {
     length.is_none_or(|length| length > DECIDED_LATE)
 }
 
@@ -69,7 +86,7 @@ impl BodyWriter {
 pub struct Body(PendingChunk);
 
 impl Body {
-    /// Its bytes.
+    /// How many bytes have come.
     #[must_use]
     pub const fn length(&self) -> u64 {
         self.0.reference().length
