@@ -34,7 +34,7 @@ pub struct FindBlobs<'a> {
     pub expression: TagExpression<'a>,
     /// Go on behind this place, which the page before named.
     pub marker: Option<Bytes>,
-    /// At most so many.
+    /// The longest page; a shorter one may have more behind it.
     pub limit: usize,
 }
 
@@ -50,9 +50,9 @@ impl Operation for FindBlobs<'_> {
 /// A blob that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaggedBlob {
-    /// Its container.
+    /// The name of the container that it is in.
     pub container: String,
-    /// Its name.
+    /// Its name in that container.
     pub name: String,
     /// Those of its tags that the expression names.
     pub tags: Tags,

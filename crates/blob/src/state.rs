@@ -139,7 +139,7 @@ pub enum RehydratePriority {
 /// How a copy into a blob stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyState {
-    /// Its id.
+    /// What the client was told to follow or abort it by.
     pub id: String,
     /// The source, as the client named it.
     pub source: String,

@@ -29,9 +29,9 @@ pub enum WorkloadError {
     /// A request was answered in a way that no state explains.
     #[error("{what} was answered {answer}")]
     Unexpected {
-        /// The request.
+        /// The request, as it was sent.
         what: String,
-        /// The answer.
+        /// The answer that no plan knows.
         answer: String,
     },
     /// A client broke down.

@@ -44,7 +44,7 @@ pub struct ForeignSource {
     pub etag: Option<String>,
     /// What it will be here.
     pub kind: BlobKind,
-    /// Its length.
+    /// How long the source says it is; the copy fails if it turns out otherwise.
     pub length: u64,
     /// Its HTTP properties.
     pub headers: HttpHeaders,

@@ -28,7 +28,7 @@ pub struct PutMessage {
     pub receipt: u128,
     /// When it is visible, and for how long it lives.
     pub times: PutTimes,
-    /// Its text.
+    /// What consumers get; at most 64 KiB.
     pub text: String,
 }
 

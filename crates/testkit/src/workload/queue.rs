@@ -21,21 +21,21 @@ pub enum Op {
     Put,
     /// Get Messages.
     Get {
-        /// At most so many.
+        /// As many as the Get asks for.
         count: usize,
         /// Hidden for so long, in microseconds.
         hidden: u64,
     },
     /// Update Message.
     Update {
-        /// The message.
+        /// The message that the client holds.
         held: Held,
         /// Hidden for so long, in microseconds.
         hidden: u64,
     },
     /// Delete Message.
     Delete {
-        /// The message.
+        /// The message that the client holds.
         held: Held,
     },
 }
