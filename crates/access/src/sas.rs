@@ -185,6 +185,7 @@ pub fn verify(
     now: Timestamp,
 ) -> Result<Grant, SasRefusal> {
     let signature = fields.signature.and_then(|text| STANDARD.decode(text).ok()).ok_or(SasRefusal::Field("sig"))?;
+    // The signature first: who cannot sign learns nothing of what else is wrong.
     let (key, reach) = authenticate(account, target, fields, &signature)?;
     if let Some(user) = fields.delegated_object {
         let same_tenant = |identity: &Identity| fields.delegated_tenant.is_none_or(|tenant| identity.tenant == tenant);
@@ -206,6 +207,7 @@ pub fn verify(
         entities: entities(fields)?,
         encryption_scope: fields.encryption_scope.map(str::to_owned),
     };
+    // What the signature leaves out a stored policy must say; that is read later, in the view that serves the request.
     if sas.policy.is_none() && sas.permissions.is_none() {
         return Err(SasRefusal::Field("sp"));
     }

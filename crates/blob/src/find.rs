@@ -87,6 +87,7 @@ async fn blobs(
     let mut scan = rows.scan(range, Direction::Ascending);
     let (mut seen, mut bytes, mut last) = (0, 0, None);
     while let Some(row) = scan.next().await? {
+        // Also when nothing matched for long: a page has an end in rows that were looked at, and the marker goes on.
         if items.len() >= request.limit || seen >= EXAMINED || bytes >= PAGE_BYTES {
             return Ok(Page { items, next: last });
         }
@@ -100,6 +101,7 @@ async fn blobs(
             let row = rows.get(&keys::unit(key.container)).await?;
             entry.insert(row.map(|row| UnitRecord::decode(&row)).transpose()?.map(|unit| unit.name));
         }
+        // Its container was deleted, and the sweep has not come to this row yet.
         let Some(Some(container)) = containers.get(&key.container) else { continue };
         let Some(row) = rows.get(&keys::blob(key.container, &key.blob)).await? else { continue };
         let blob = Blob::decode(&row)?;

@@ -76,6 +76,7 @@ pub async fn answer(
             caller::failed().with_detail("AuthenticationErrorDetail", "Only authentication scheme Bearer is supported")
         );
     };
+    // The right to ask comes before the document: who may not ask is not told what is wrong with it.
     let asked = caller.ask(GetUserDelegationKey { account: caller.unit(), service });
     let permitted = settings.permit_delegation(&asked).await;
     permitted.map_err(|denied| caller.explain(caller::denied_answer(&denied)))?;
@@ -94,6 +95,7 @@ pub async fn answer(
         version: &version,
         delegated_tenant: info.delegated_tenant.as_deref(),
     };
+    // The roles of this moment are part of the key: it cannot do more than its maker could.
     let key = request.key(&caller.account, identity.actions(service)).ok_or_else(ServiceError::internal)?;
     let mut xml = XmlWriter::document();
     xml.open("UserDelegationKey");

@@ -36,6 +36,7 @@ const fn letters(service: Service) -> &'static str {
 /// It is malformed, has too many policies, or one of them has an id twice, too long or none, a time that is none, or
 /// permissions that the service does not have.
 pub fn parse(service: Service, document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ServiceError> {
+    // No body at all takes every policy away.
     if document.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
     }
