@@ -8,7 +8,7 @@ use std::{
 
 use store::{Store, sweep};
 use store_embedded::{
-    EmbeddedEngine, Options,
+    EmbeddedEngine, OpenError, Options, Waiting,
     disk::{Fault, FaultyDisk, SimulatedDisk},
 };
 use tempfile::TempDir;
@@ -243,19 +243,18 @@ impl World {
         Ok(())
     }
 
+    /// Opens the engine on what the disk holds; `waiting` is what it calls while it waits for room.
+    fn open(&self, waiting: Waiting) -> Result<EmbeddedEngine, OpenError> {
+        let disk = Arc::new(flaw::disk(self.faulty.clone(), self.flaw));
+        EmbeddedEngine::open_stepped(disk, self.index.path(), self.clock.clone(), Options::by_hand(), waiting)
+    }
+
     /// Opens the store and starts the services.
     fn start(&mut self) -> Result<(), String> {
         let faulty = self.faulty.clone();
         // Whoever waits for room gets it: somebody has tidied up.
         let waiting = Box::new(move || faulty.heal());
-        let disk = flaw::disk(self.faulty.clone(), self.flaw);
-        let opened = EmbeddedEngine::open_stepped(
-            Arc::new(disk),
-            self.index.path(),
-            self.clock.clone(),
-            Options::by_hand(),
-            waiting,
-        );
+        let opened = self.open(waiting);
         let engine = Arc::new(opened.map_err(|error| format!("open: {error}"))?);
         let store = if self.flaw == Some(Flaw::LeaseOutlivesExpiry) && self.counts.crashes > 0 {
             Store::seeded(
@@ -352,15 +351,7 @@ impl World {
             self.counts.crashes += 1;
             self.disk.fail_power_at(self.disk.calls() + self.random.below(14));
             self.faulty = FaultyDisk::new(self.disk.clone());
-            let disk = flaw::disk(self.faulty.clone(), self.flaw);
-            let opened = EmbeddedEngine::open_stepped(
-                Arc::new(disk),
-                self.index.path(),
-                self.clock.clone(),
-                Options::by_hand(),
-                Box::new(|| ()),
-            );
-            drop(opened);
+            drop(self.open(Box::new(|| ())));
             self.disk = SimulatedDisk::from_image(self.disk.crash(self.random.number()));
         }
         self.faulty = FaultyDisk::new(self.disk.clone());

@@ -197,6 +197,14 @@ impl ServiceError {
         .with_detail("MaxLimit", limit.to_string())
     }
 
+    /// 400: an element of a document has a value that it cannot have.
+    #[must_use]
+    pub fn invalid_xml_node(name: &str, value: &str) -> Self {
+        Self::new(ErrorCode::InvalidXmlNodeValue, "The value for one of the XML nodes is not in the correct format.")
+            .with_detail("XmlNodeName", name)
+            .with_detail("XmlNodeValue", value)
+    }
+
     /// 500: our fault. What happened goes to the log, not to the client.
     #[must_use]
     pub fn internal() -> Self {
