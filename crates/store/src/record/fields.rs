@@ -48,6 +48,23 @@ impl Writer {
         self.bytes(text.as_bytes())
     }
 
+    /// Appends how many of something follow, four bytes. No row has room for more.
+    #[inline]
+    #[must_use]
+    pub fn count(self, number: usize) -> Self {
+        self.small(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    /// Appends whether there is a value, and the value.
+    #[inline]
+    #[must_use]
+    pub fn optional<T>(self, value: Option<T>, write: impl FnOnce(Self, T) -> Self) -> Self {
+        match value {
+            Some(value) => write(self.flag(true), value),
+            None => self.flag(false),
+        }
+    }
+
     /// Appends whether there is a value; what follows is the caller's to append.
     #[inline]
     #[must_use]
@@ -128,6 +145,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Takes a value if there is one.
+    ///
+    /// # Errors
+    /// The record ends before it, or says neither that there is one nor that there is none.
+    #[inline]
+    pub fn optional<T>(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        if self.flag()? { take(self).map(Some) } else { Ok(None) }
+    }
+
     /// True when nothing is left.
     #[must_use]
     pub const fn is_at_end(&self) -> bool {
@@ -157,6 +186,19 @@ mod tests {
         assert_eq!((reader.short().unwrap(), reader.small().unwrap(), reader.wide().unwrap()), (1, 2, 3));
         assert_eq!((reader.bytes().unwrap(), reader.text().unwrap()), (&b"\xffx"[..], "y"));
         assert!(!reader.is_at_end() && reader.flag().unwrap() && reader.is_at_end());
+        reader.end().unwrap();
+    }
+
+    #[test]
+    fn optional_values_and_lists_come_back() {
+        let list = |writer: Writer| writer.count(2).text("a").text("b");
+        let record = list(Writer::new(1)).optional(Some(7), Writer::small).optional(None, Writer::number).build();
+        assert_eq!(&*record, b"\x01\x02\0\0\0\x01\0\0\0a\x01\0\0\0b\x01\x07\0\0\0\0");
+        let mut reader = Reader::new("a thing", &record, 1).unwrap();
+        let texts: Vec<_> = (0..reader.small().unwrap()).map(|_| reader.text().unwrap()).collect();
+        assert_eq!(texts, ["a", "b"]);
+        assert_eq!(reader.optional(Reader::small).unwrap(), Some(7));
+        assert_eq!(reader.optional(Reader::number).unwrap(), None);
         reader.end().unwrap();
     }
 
