@@ -9,6 +9,7 @@ mod manifests;
 mod places;
 mod protocols;
 mod rings;
+mod statics;
 mod tree;
 
 use crate::Outcome;
@@ -48,6 +49,7 @@ pub fn check(root: &Path) -> Result<Vec<Violation>> {
     violations.extend(layout::check(&files));
     violations.extend(places::check(&files));
     violations.extend(protocols::check(&files));
+    violations.extend(statics::check(&files));
     violations.sort();
     Ok(violations)
 }

@@ -15,10 +15,13 @@ mod compose;
 mod config;
 mod engine;
 mod environment;
+#[cfg(test)]
+mod everything;
 mod failure;
 mod files;
 mod front_page;
 mod host;
+mod incarnation;
 mod issuer_keys;
 mod listen;
 mod logging;
