@@ -19,6 +19,8 @@ mod environment;
 mod everything;
 mod failure;
 mod files;
+#[cfg(test)]
+mod formats;
 mod front_page;
 mod host;
 mod incarnation;
