@@ -81,7 +81,7 @@ fn declared(request: &Request) -> Result<Declared, ServiceError> {
 /// Brings the bytes of a blob of this server.
 pub(crate) async fn bring_local(begun: Begun<'_>, opened: Download, md5: bool) -> Result<Brought, ServiceError> {
     let Download { properties, mut reader, range, .. } = opened;
-    let mut writer = begun.writer(range.end - range.start).map_err(errors::of)?;
+    let mut writer = begun.writer(range.end - range.start)?;
     let mut checksums = Checksums::new(md5, false);
     let mut place = range.start;
     while place < range.end {
@@ -92,9 +92,9 @@ pub(crate) async fn bring_local(begun: Begun<'_>, opened: Download, md5: bool) -
         }
         place += u64::try_from(piece.len()).unwrap_or(u64::MAX);
         checksums = checksums.take(piece.clone()).await;
-        writer.write(piece).await.map_err(errors::of)?;
+        writer.write(piece).await?;
     }
-    let body = writer.finish().await.map_err(errors::of)?;
+    let body = writer.finish().await?;
     let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
     let source = ForeignSource {
         url: String::new(),
@@ -125,7 +125,7 @@ pub(crate) async fn bring_foreign(
     if wanted > limit {
         return Err(ServiceError::body_too_large(limit));
     }
-    let mut writer = begun.writer(wanted).map_err(errors::of)?;
+    let mut writer = begun.writer(wanted)?;
     let mut checksums = Checksums::new(md5, false);
     let mut left = wanted;
     while left > 0 {
@@ -139,9 +139,9 @@ pub(crate) async fn bring_foreign(
         let piece = piece.slice(..piece.len().min(room));
         left -= u64::try_from(piece.len()).unwrap_or(0);
         checksums = checksums.take(piece.clone()).await;
-        writer.write(piece).await.map_err(errors::of)?;
+        writer.write(piece).await?;
     }
-    let body = writer.finish().await.map_err(errors::of)?;
+    let body = writer.finish().await?;
     let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
     Ok(Brought { body, found, source: ForeignSource { length: wanted, ..described } })
 }

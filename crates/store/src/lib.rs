@@ -9,6 +9,7 @@
 
 mod answer;
 pub mod audit;
+pub mod body;
 pub mod chunk;
 pub mod clock;
 #[cfg(feature = "conformance")]
@@ -27,6 +28,7 @@ mod latch;
 pub mod limits;
 pub mod manifest;
 pub mod read;
+pub mod reader;
 pub mod record;
 pub mod space;
 pub mod sweep;

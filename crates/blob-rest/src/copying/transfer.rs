@@ -138,7 +138,7 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
             stopped = match arriving.next(fetched, wanted - written).await {
                 Ok(taken) => {
                     written += u64::try_from(taken.len()).unwrap_or(u64::MAX);
-                    writer.write(taken).await?;
+                    writer.write(taken).await.map_err(BlobError::from)?;
                     self.turn(copy, begun)
                 }
                 Err(stop) => Err(stop),
@@ -146,7 +146,7 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
         }
         // Without an ETag everything is fetched again anyway.
         if written == wanted || (written > 0 && copy.etag.is_some()) {
-            let piece = writer.finish().await?;
+            let piece = writer.finish().await.map_err(BlobError::from)?;
             self.blobs.append_copied(copy, copy.copied, &piece).await?;
             copy.copied += written;
         }

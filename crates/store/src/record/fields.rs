@@ -55,16 +55,6 @@ impl Writer {
         self.small(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
-    /// Appends whether there is a value, and the value.
-    #[inline]
-    #[must_use]
-    pub fn optional<T>(self, value: Option<T>, write: impl FnOnce(Self, T) -> Self) -> Self {
-        match value {
-            Some(value) => write(self.flag(true), value),
-            None => self.flag(false),
-        }
-    }
-
     /// Appends whether there is a value; what follows is the caller's to append.
     #[inline]
     #[must_use]
@@ -143,18 +133,6 @@ impl<'a> Reader<'a> {
             1 => Ok(true),
             other => Err(self.malformed(&format!("a flag of {other}"))),
         }
-    }
-
-    /// Takes a value if there is one.
-    ///
-    /// # Errors
-    /// The record ends before it, or says neither that there is one nor that there is none.
-    #[inline]
-    pub fn optional<T>(
-        &mut self,
-        take: impl FnOnce(&mut Self) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        if self.flag()? { take(self).map(Some) } else { Ok(None) }
     }
 
     /// True when nothing is left.
