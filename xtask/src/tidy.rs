@@ -10,6 +10,7 @@ mod names;
 mod places;
 mod protocols;
 mod rings;
+mod statics;
 mod tree;
 
 use crate::Outcome;
@@ -50,6 +51,7 @@ pub fn check(root: &Path) -> Result<Vec<Violation>> {
     violations.extend(places::check(&files));
     violations.extend(protocols::check(&files));
     violations.extend(names::check(&files));
+    violations.extend(statics::check(&files));
     violations.sort();
     Ok(violations)
 }

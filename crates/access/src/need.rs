@@ -194,7 +194,7 @@ impl Rule {
 }
 
 /// Who may read without a credential.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PublicAccess {
     /// Nobody.
     #[default]

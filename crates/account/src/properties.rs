@@ -154,6 +154,6 @@ pub(crate) async fn set(txn: &Txn, request: &Authorized<'_, SetServiceProperties
     properties.minute_metrics = minute_metrics.or(properties.minute_metrics);
     properties.cors = cors.unwrap_or(properties.cors);
     properties.default_service_version = default_service_version.or(properties.default_service_version);
-    txn.put(record::key(request.account, request.service), record::encode(&properties)?);
+    txn.put(record::key(request.account, request.service), record::encode(&properties));
     Ok(())
 }

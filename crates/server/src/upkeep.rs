@@ -10,7 +10,7 @@ use std::{
 };
 
 use net::Shutdown;
-use store::sweep;
+use store::{Store, sweep};
 use store_embedded::{EmbeddedEngine, ScrubCursor};
 
 use crate::{engine::Opened, metrics::Metrics};
@@ -36,8 +36,8 @@ const SCRUB_FIRST: Duration = Duration::from_mins(10);
 const FAILED: Duration = Duration::from_mins(1);
 
 /// Does all of it until shutdown.
-pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdown) {
-    let sweep = sweep(&opened, &metrics, shutdown.clone());
+pub(crate) async fn run(store: Store, opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdown) {
+    let sweep = sweep(&store, &opened, &metrics, shutdown.clone());
     match &opened.embedded {
         None => sweep.await,
         Some(engine) => {
@@ -50,8 +50,7 @@ pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdow
 
 /// The sweepers: deleted containers, cleared and deleted queues, expired messages, deleted tables, and the contents that
 /// nothing points to any more. Each goes its own way: one that fails holds up no other.
-async fn sweep(opened: &Opened, metrics: &Metrics, shutdown: Shutdown) {
-    let store = &opened.store;
+async fn sweep(store: &Store, opened: &Opened, metrics: &Metrics, shutdown: Shutdown) {
     let expired = &tokio::sync::Mutex::new(queue::expiry::Cursor::default());
     let blobs = &tokio::sync::Mutex::new(blob::sweep::Cursor::default());
     let containers = again("containers", shutdown.clone(), || async {
@@ -62,13 +61,13 @@ async fn sweep(opened: &Opened, metrics: &Metrics, shutdown: Shutdown) {
         Ok(queue::expiry::step(store, &mut *expired.lock().await).await?)
     });
     let tables = again("tables", shutdown.clone(), || async { Ok(table::sweep::step(store).await?) });
-    let contents = contents(opened, metrics, shutdown);
+    let contents = contents(store, opened, metrics, shutdown);
     tokio::join!(containers, queues, messages, tables, contents);
 }
 
 /// The sweeper of contents. Where one was, others follow: while it finds any it stays awake, and it wakes up when writers
 /// have left much.
-async fn contents(opened: &Opened, metrics: &Metrics, mut shutdown: Shutdown) {
+async fn contents(store: &Store, opened: &Opened, metrics: &Metrics, mut shutdown: Shutdown) {
     let much = || opened.embedded.as_ref().is_some_and(|engine| engine.unswept_bytes() >= MUCH_BYTES);
     let (mut pause, mut waited) = (SWEEP_LOOK, Duration::ZERO);
     while !shutdown.pause(pause.min(SWEEP_LOOK)).await {
@@ -77,7 +76,7 @@ async fn contents(opened: &Opened, metrics: &Metrics, mut shutdown: Shutdown) {
             continue;
         }
         waited = Duration::ZERO;
-        pause = match sweep::step(&opened.store).await {
+        pause = match sweep::step(store).await {
             Ok(progress) => {
                 metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
                 if progress.more || progress.finished > 0 { BUSY } else { SWEEP_IDLE }

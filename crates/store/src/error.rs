@@ -48,7 +48,7 @@ pub enum StoreError {
     /// The operating system refused.
     #[error("i/o error: {0}")]
     Io(#[from] Arc<std::io::Error>),
-    /// The engine is closing.
+    /// The engine is closing, or the store was fenced off.
     #[error("the store is closed")]
     Closed,
 }

@@ -20,6 +20,7 @@ pub mod engine;
 pub mod epoch;
 mod error;
 mod event;
+mod fence;
 #[cfg(any(test, feature = "conformance"))]
 pub mod golden;
 pub mod key;

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: CheckArgs) -> Result<bool> {
     }
 }
 
-fn check(data_dir: &Path) -> Result<CheckReport> {
+pub(crate) fn check(data_dir: &Path) -> Result<CheckReport> {
     let engine = Arc::new(engine::open_existing(data_dir).map_err(|error| error.explained(data_dir))?);
     let runtime = tokio::runtime::Builder::new_current_thread().build().context("cannot start")?;
     let mut bar = Bar::new("checking");
