@@ -11,6 +11,6 @@ mod settings;
 pub use cors::CorsRule;
 pub use properties::{
     GetServiceProperties, GetServiceStats, Logging, Metrics, PropertiesChange, PropertiesError, RetentionPolicy,
-    ServiceProperties, SetServiceProperties,
+    ServiceProperties, SetServiceProperties, share_retention_days,
 };
 pub use settings::Settings;

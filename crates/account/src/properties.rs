@@ -57,6 +57,8 @@ pub struct ServiceProperties {
     pub cors: Vec<CorsRule>,
     /// What a request without a version gets.
     pub default_service_version: Option<ServiceVersion>,
+    /// How long deleted shares can be restored; `None` until it was set. File only.
+    pub share_delete_retention: Option<RetentionPolicy>,
 }
 
 /// The parts that a change names.
@@ -72,6 +74,8 @@ pub struct PropertiesChange {
     pub cors: Option<Vec<CorsRule>>,
     /// What a request without a version gets.
     pub default_service_version: Option<ServiceVersion>,
+    /// How long deleted shares can be restored.
+    pub share_delete_retention: Option<RetentionPolicy>,
 }
 
 /// Why properties were not read or changed.
@@ -126,6 +130,15 @@ pub(crate) async fn of(rows: &impl Read, account: UnitId, service: Service) -> R
     }
 }
 
+/// How many days a deleted share of the account can be restored, for the transaction that deletes it; `None` when it cannot.
+///
+/// # Errors
+/// The store failed.
+pub async fn share_retention_days(rows: &impl Read, account: UnitId) -> Result<Option<u32>, StoreError> {
+    let properties = of(rows, account, Service::File).await?;
+    Ok(properties.share_delete_retention.and_then(|policy| policy.days))
+}
+
 /// Set Service Properties.
 #[derive(Clone, Debug)]
 pub struct SetServiceProperties {
@@ -147,13 +160,20 @@ impl Operation for SetServiceProperties {
 /// Changes the parts that are named.
 pub(crate) async fn set(txn: &Txn, request: &Authorized<'_, SetServiceProperties>) -> Result<(), PropertiesError> {
     let mut properties = of(txn, request.account, request.service).await?;
-    let PropertiesChange { logging, hour_metrics, minute_metrics, cors, default_service_version } =
-        request.change.clone();
+    let PropertiesChange {
+        logging,
+        hour_metrics,
+        minute_metrics,
+        cors,
+        default_service_version,
+        share_delete_retention,
+    } = request.change.clone();
     properties.logging = logging.or(properties.logging);
     properties.hour_metrics = hour_metrics.or(properties.hour_metrics);
     properties.minute_metrics = minute_metrics.or(properties.minute_metrics);
     properties.cors = cors.unwrap_or(properties.cors);
     properties.default_service_version = default_service_version.or(properties.default_service_version);
+    properties.share_delete_retention = share_delete_retention.or(properties.share_delete_retention);
     txn.put(record::key(request.account, request.service), record::encode(&properties));
     Ok(())
 }

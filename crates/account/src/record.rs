@@ -24,7 +24,9 @@ use crate::{
 /// `(account, service)`: pinned for ever, beside the kinds of `access` in the same space.
 const SERVICE_PROPERTIES: u8 = 0x10;
 /// The newest version, and the last one in postcard.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// Since then there is a retention of deleted shares.
+const WITH_SHARES: u8 = 3;
 const POSTCARD: u8 = 1;
 const ROW: &str = "the row of service properties";
 
@@ -33,14 +35,24 @@ pub(crate) fn key(account: UnitId, service: Service) -> Bytes {
 }
 
 pub(crate) fn encode(properties: &ServiceProperties) -> Bytes {
-    let ServiceProperties { logging, hour_metrics, minute_metrics, cors, default_service_version } = properties;
+    let ServiceProperties {
+        logging,
+        hour_metrics,
+        minute_metrics,
+        cors,
+        default_service_version,
+        share_delete_retention,
+    } = properties;
     let writer = Writer::new(VERSION)
         .optional(logging.as_ref(), put_logging)
         .optional(hour_metrics.as_ref(), put_metrics)
         .optional(minute_metrics.as_ref(), put_metrics)
         .count(cors.len());
     let writer = cors.iter().fold(writer, put_rule);
-    writer.optional(default_service_version.as_ref(), |writer, version| writer.text(&version.to_string())).build()
+    writer
+        .optional(default_service_version.as_ref(), |writer, version| writer.text(&version.to_string()))
+        .optional(*share_delete_retention, |writer, policy| writer.optional(policy.days, Writer::small))
+        .build()
 }
 
 pub(crate) fn decode(row: &[u8]) -> Result<ServiceProperties, StoreError> {
@@ -55,8 +67,16 @@ pub(crate) fn decode(row: &[u8]) -> Result<ServiceProperties, StoreError> {
         cors.push(rule(&mut reader)?);
     }
     let default_service_version = reader.optional(Reader::text)?.and_then(ServiceVersion::parse);
+    let share_delete_retention = if reader.version() >= WITH_SHARES { reader.optional(retention)? } else { None };
     reader.end()?;
-    Ok(ServiceProperties { logging, hour_metrics, minute_metrics, cors, default_service_version })
+    Ok(ServiceProperties {
+        logging,
+        hour_metrics,
+        minute_metrics,
+        cors,
+        default_service_version,
+        share_delete_retention,
+    })
 }
 
 fn put_logging(writer: Writer, logging: &Logging) -> Writer {

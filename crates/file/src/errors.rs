@@ -4,6 +4,7 @@
 use access::Denied;
 use concurrency::{
     conditions::WriteRefusal,
+    gate::WriteGateRefusal,
     lease::{LeaseCheckRefusal, LeaseRefusal},
     rest_open::RestRefusal,
 };
@@ -156,6 +157,16 @@ impl From<ClaimRefusal> for FileError {
         match refusal {
             ClaimRefusal::Rest(refusal) => refusal.into(),
             ClaimRefusal::TooManyWaiters(refusal) => refusal.into(),
+        }
+    }
+}
+
+impl FileError {
+    /// The lease or a condition refuses a write.
+    pub(crate) const fn write(about: About, refusal: WriteGateRefusal) -> Self {
+        match refusal {
+            WriteGateRefusal::Lease(refusal) => Self::Lease(about, refusal),
+            WriteGateRefusal::Condition(refusal) => Self::Condition(refusal),
         }
     }
 }

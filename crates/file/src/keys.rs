@@ -42,6 +42,8 @@ pub(crate) const COPY: u8 = 0x0F;
 pub(crate) const DELETED_SHARE: u8 = 0x10;
 /// `(time, account, share name, version)`: when a deleted share is gone for good.
 pub(crate) const DELETED_SHARE_DEADLINE: u8 = 0x11;
+/// `(share)`: where a deleted share that can be restored stands.
+pub(crate) const DELETED_UNIT: u8 = 0x12;
 
 fn key(kind: u8) -> KeyBuilder {
     KeyBuilder::new(Space::File, kind)
@@ -176,6 +178,14 @@ pub(crate) fn prune_map(share: UnitId, inode: Inode, content: ContentId) -> Byte
     node(PRUNE_MAP, share, inode).number(content.number()).build()
 }
 
+/// The share, the inode and the content of a map that is to be pruned.
+pub(crate) fn parse_prune_map(bytes: &[u8]) -> Result<(UnitId, Inode, ContentId), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::File, PRUNE_MAP)?;
+    let named = (UnitId::new(parser.number()?), Inode::new(parser.number()?), ContentId::new(parser.number()?));
+    parser.end()?;
+    Ok(named)
+}
+
 pub(crate) fn directory_guard(share: UnitId, directory: Inode) -> Bytes {
     node(DIRECTORY_GUARD, share, directory).build()
 }
@@ -186,6 +196,52 @@ pub(crate) fn permission(share: UnitId, id: [u8; 16]) -> Bytes {
 
 pub(crate) fn usage(share: UnitId, stripe: u64) -> Bytes {
     key(USAGE).number(share.number()).number(stripe).build()
+}
+
+/// The security descriptor that a key names.
+pub(crate) fn parse_permission(bytes: &[u8]) -> Result<(UnitId, [u8; 16]), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::File, PERMISSION)?;
+    let permission = (UnitId::new(parser.number()?), parser.fixed()?);
+    parser.end()?;
+    Ok(permission)
+}
+
+/// A deleted share, by its name and the time that tells it from others of that name.
+pub(crate) fn deleted_share(account: UnitId, name: &str, version: Timestamp) -> Bytes {
+    key(DELETED_SHARE).number(account.number()).bytes(name.as_bytes()).number(version.ticks()).build()
+}
+
+/// The deleted shares of an account whose names begin with `prefix`.
+pub(crate) fn deleted_shares(account: UnitId, prefix: &str) -> KeyRange {
+    key(DELETED_SHARE).number(account.number()).bytes_prefix(prefix.as_bytes()).range()
+}
+
+pub(crate) fn parse_deleted_share(bytes: &[u8]) -> Result<(UnitId, String, Timestamp), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::File, DELETED_SHARE)?;
+    take_deleted(&mut parser)
+}
+
+/// When a deleted share is gone for good.
+pub(crate) fn deleted_share_deadline(until: Timestamp, account: UnitId, name: &str, version: Timestamp) -> Bytes {
+    key(DELETED_SHARE_DEADLINE)
+        .number(until.ticks())
+        .number(account.number())
+        .bytes(name.as_bytes())
+        .number(version.ticks())
+        .build()
+}
+
+pub(crate) fn parse_deleted_share_deadline(bytes: &[u8]) -> Result<(Timestamp, UnitId, String, Timestamp), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::File, DELETED_SHARE_DEADLINE)?;
+    let until = Timestamp::from_ticks(parser.number()?);
+    let (account, name, version) = take_deleted(&mut parser)?;
+    Ok((until, account, name, version))
+}
+
+fn take_deleted(parser: &mut KeyParser<'_>) -> Result<(UnitId, String, Timestamp), StoreError> {
+    let deleted = (UnitId::new(parser.number()?), text(&parser.bytes()?)?, Timestamp::from_ticks(parser.number()?));
+    parser.end()?;
+    Ok(deleted)
 }
 
 fn text(bytes: &[u8]) -> Result<String, StoreError> {

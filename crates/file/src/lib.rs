@@ -12,6 +12,7 @@
 
 #![expect(dead_code, reason = "the operations that use it come next")]
 
+pub mod audit;
 pub mod body;
 mod content;
 pub mod create;
@@ -27,15 +28,24 @@ mod needs;
 pub mod object;
 pub mod open;
 pub mod opens;
-mod permission;
+pub mod permission;
 pub mod properties;
 pub mod ranges;
 mod records;
 pub mod rename;
+pub mod security;
 mod service;
 pub mod share;
+pub mod share_acl;
+pub mod share_delete;
+pub mod share_lease;
+pub mod share_list;
+pub mod share_properties;
+pub mod share_snapshot;
+mod sharing;
 mod smb_change;
 mod state;
+pub mod sweep;
 mod tree;
 mod upcase;
 pub mod usage;
@@ -43,6 +53,7 @@ mod write;
 
 pub use errors::{About, FileError};
 pub use permission::PermissionKey;
+pub use security::SecurityDescriptor;
 pub use service::Files;
 pub use smb_change::{SmbChange, TimeChange};
 pub use state::{FileAttributes, SmbProperties};

@@ -330,7 +330,7 @@ async fn overwrite(
 
 /// Removes a node by its entry. False when the entry means something else by now, or a directory is not empty.
 async fn remove(txn: &Txn, file: FileKey, parent: Inode, name: &str) -> Result<bool, FileError> {
-    let Some(share) = crate::share::by_unit(txn, file.share).await? else { return Ok(false) };
+    let Some(share) = crate::share::of_unit(txn, file.share).await? else { return Ok(false) };
     let tree = Tree::of(&share);
     let entry = tree.entry(txn, parent, name, At::Present).await?;
     let Some(entry) = entry.filter(|entry| entry.inode == file.inode) else { return Ok(false) };

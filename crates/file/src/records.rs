@@ -18,6 +18,10 @@ use crate::{
     state::{Entry, File, FileAttributes, Node, Share, SmbProperties},
 };
 
+mod jobs;
+
+pub(crate) use jobs::{DeletedShare, DeletedUnit, PruneMapRecord, WalkRecord};
+
 /// The newest versions.
 const SHARE: u8 = 1;
 const ENTRY: u8 = 1;

@@ -2,15 +2,16 @@
 
 use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::lease::{Lease, LeaseProperties};
-use store::{Read, Txn};
+use store::{Read, StoreError, Txn};
 use types::{ETag, Inode, Metadata, Timestamp, UnitId, limits, names::ShareName};
 
 use crate::{
     Files,
     errors::FileError,
     history::At,
-    keys, needs,
-    records::UnitRecord,
+    keys, needs, permission,
+    records::{DeletedShare, DeletedUnit, UnitRecord},
+    security::SecurityDescriptor,
     state::{FileAttributes, Node, Share, SmbProperties},
     tree::Tree,
 };
@@ -201,7 +202,7 @@ async fn create(txn: &Txn, request: &Authorized<'_, CreateShare>) -> Result<Shar
         written: now,
         changed: now,
         accessed: now,
-        permission: crate::permission::PermissionKey::default(),
+        permission: permission::keep(txn, share.unit, &SecurityDescriptor::of_root()?).await?,
     };
     let root = Node {
         since: share.epoch,
@@ -220,10 +221,15 @@ async fn create(txn: &Txn, request: &Authorized<'_, CreateShare>) -> Result<Shar
     Ok(ShareProperties::of(share, now))
 }
 
-/// The share with this unit, if it still exists.
-pub(crate) async fn by_unit(rows: &impl Read, unit: UnitId) -> Result<Option<Share>, FileError> {
-    let Some(row) = rows.get(&keys::unit(unit)).await? else { return Ok(None) };
-    let named = UnitRecord::decode(&row)?;
-    let row = rows.get(&keys::share_marker(named.account, &named.name)).await?;
-    Ok(row.map(|row| Share::decode(&row)).transpose()?.filter(|share| share.unit == unit))
+/// The share with this id, also one that is deleted and can be restored; `None` when it is gone.
+pub(crate) async fn of_unit(rows: &impl Read, unit: UnitId) -> Result<Option<Share>, StoreError> {
+    if let Some(row) = rows.get(&keys::unit(unit)).await? {
+        let named = UnitRecord::decode(&row)?;
+        let row = rows.get(&keys::share_marker(named.account, &named.name)).await?;
+        return row.map(|row| Share::decode(&row)).transpose();
+    }
+    let Some(row) = rows.get(&keys::one(keys::DELETED_UNIT, unit)).await? else { return Ok(None) };
+    let place = DeletedUnit::decode(&row)?;
+    let row = rows.get(&keys::deleted_share(place.account, &place.name, place.version)).await?;
+    Ok(row.map(|row| DeletedShare::decode(&row)).transpose()?.map(|deleted| deleted.share))
 }

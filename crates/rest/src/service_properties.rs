@@ -121,6 +121,9 @@ fn write(found: &ServiceProperties, service: Service, version: ServiceVersion) -
         xml.element("Enabled", "false");
         xml.close("StaticWebsite");
     }
+    if service == Service::File && found.share_delete_retention.is_some() {
+        write_policy(&mut xml, "ShareDeleteRetentionPolicy", found.share_delete_retention);
+    }
     xml.close("StorageServiceProperties");
     xml.finish()
 }
@@ -145,11 +148,15 @@ fn write_metrics(xml: &mut XmlWriter, name: &str, metrics: Option<&Metrics>) {
 }
 
 fn write_retention(xml: &mut XmlWriter, retention: Option<RetentionPolicy>) {
+    write_policy(xml, "RetentionPolicy", retention);
+}
+
+fn write_policy(xml: &mut XmlWriter, name: &str, retention: Option<RetentionPolicy>) {
     let days = retention.and_then(|retention| retention.days);
-    xml.open("RetentionPolicy");
+    xml.open(name);
     xml.element("Enabled", boolean(days.is_some()));
     xml.optional("Days", days.map(|days| days.to_string()).as_deref());
-    xml.close("RetentionPolicy");
+    xml.close(name);
 }
 
 fn write_cors(xml: &mut XmlWriter, rules: &[CorsRule]) {
@@ -193,6 +200,7 @@ fn read(root: &Element, service: Service) -> Result<PropertiesChange, ServiceErr
                     return Err(invalid_node(&part.name, "true", "this feature is not supported"));
                 }
             }
+            ("ShareDeleteRetentionPolicy", Service::File) => change.share_delete_retention = Some(read_policy(part)?),
             (_, _) => return Err(invalid_node(&part.name, &part.text, "the element is unknown to this service")),
         }
     }
@@ -232,7 +240,10 @@ fn analytics_version(part: &Element) -> Result<String, ServiceError> {
 }
 
 fn read_retention(part: &Element) -> Result<RetentionPolicy, ServiceError> {
-    let Some(retention) = part.child("RetentionPolicy") else { return Ok(RetentionPolicy::default()) };
+    part.child("RetentionPolicy").map_or_else(|| Ok(RetentionPolicy::default()), read_policy)
+}
+
+fn read_policy(retention: &Element) -> Result<RetentionPolicy, ServiceError> {
     if !flag(retention, "Enabled")? {
         return Ok(RetentionPolicy::default());
     }

@@ -82,7 +82,8 @@ pub(super) const ROWS: &[Row] = &[
     row("blob",           Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
     row("queue",          Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
     row("table",          Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
-    row("file",           Ring::Rules,      &["types", "store", "concurrency", "access", "jobs"]),
+    // What the account says about deleted shares decides how one is deleted.
+    row("file",           Ring::Rules,      &["types", "store", "concurrency", "access", "account", "jobs"]),
 
     // Beneath every protocol: no HTTP, no storage, no service.
     row("net",            Ring::Protocols,  &[]),

@@ -57,6 +57,7 @@ pub(super) fn decode(record: &[u8]) -> Option<ServiceProperties> {
         minute_metrics: record.minute_metrics.map(metrics),
         cors: record.cors.into_iter().map(cors_rule).collect(),
         default_service_version: record.default_service_version.as_deref().and_then(ServiceVersion::parse),
+        share_delete_retention: None,
     })
 }
 

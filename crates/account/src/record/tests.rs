@@ -30,6 +30,7 @@ fn full() -> ServiceProperties {
         minute_metrics: Some(metrics(None, Some(7))),
         cors: vec![rule, CorsRule::default()],
         default_service_version: ServiceVersion::parse("2021-12-02"),
+        share_delete_retention: None,
     }
 }
 
@@ -42,11 +43,18 @@ fn rows_are_written_and_read_as_the_golden_bytes() {
         golden.check(&format!("key of {name}"), &key(UnitId::new(0x0102_0304_0506_0708), service));
     }
     let empty = ServiceProperties::default();
-    golden.round_trip("service properties 2, none set", &encode(&empty), decode, &empty);
-    golden.round_trip("service properties 2", &encode(&full()), decode, &full());
+    let shares = |days| ServiceProperties { share_delete_retention: Some(RetentionPolicy { days }), ..full() };
+    golden.round_trip("service properties 3, none set", &encode(&empty), decode, &empty);
+    golden.round_trip("service properties 3", &encode(&shares(Some(7))), decode, &shares(Some(7)));
+    golden.round_trip("service properties 3, shares not kept", &encode(&shares(None)), decode, &shares(None));
     // Written no more, and read for ever.
-    for (name, back) in [("service properties 1, none set", empty), ("service properties 1", full())] {
-        assert_eq!(decode(&golden.bytes(name)).unwrap(), back, "{name}");
+    for (name, back) in [
+        ("service properties 1, none set", &empty),
+        ("service properties 1", &full()),
+        ("service properties 2, none set", &empty),
+        ("service properties 2", &full()),
+    ] {
+        assert_eq!(decode(&golden.bytes(name)).unwrap(), *back, "{name}");
     }
     golden.finish();
 }
@@ -57,6 +65,6 @@ fn a_version_of_the_future_and_half_a_row_are_refused() {
     for length in 0..row.len() {
         assert!(decode(&row[..length]).is_err(), "{length}");
     }
-    let future = decode(&[3, 0]).unwrap_err().to_string();
+    let future = decode(&[4, 0]).unwrap_err().to_string();
     assert!(future.contains("service properties has version 3, and this build reads versions up to 2"), "{future}");
 }

@@ -38,6 +38,7 @@ async fn what_a_change_leaves_out_stays() {
         PropertiesChange { cors: Some(vec![rule.clone()]), ..PropertiesChange::default() },
         PropertiesChange { hour_metrics: Some(metrics.clone()), ..PropertiesChange::default() },
         PropertiesChange { default_service_version: ServiceVersion::parse("2021-12-02"), ..Default::default() },
+        PropertiesChange { share_delete_retention: Some(RetentionPolicy { days: Some(3) }), ..Default::default() },
     ];
     for change in changes {
         let request = SetServiceProperties { account: ACCOUNT, service: Service::Queue, change };
@@ -50,6 +51,7 @@ async fn what_a_change_leaves_out_stays() {
         minute_metrics: None,
         cors: vec![rule],
         default_service_version: ServiceVersion::parse("2021-12-02"),
+        share_delete_retention: Some(RetentionPolicy { days: Some(3) }),
     };
     assert_eq!(found, expected);
     let other = settings.in_force(ACCOUNT, Service::Blob).await.unwrap();

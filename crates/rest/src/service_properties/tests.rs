@@ -24,6 +24,7 @@ fn what_is_set_is_what_is_got() {
         minute_metrics: change.minute_metrics,
         cors: change.cors.unwrap(),
         default_service_version: change.default_service_version,
+        share_delete_retention: change.share_delete_retention,
     };
     let written = write(&properties, Service::Blob, ServiceVersion::NEWEST);
     let written = std::str::from_utf8(&written).unwrap();
@@ -32,6 +33,21 @@ fn what_is_set_is_what_is_got() {
     let expected = FULL.replace("<ExposedHeaders></ExposedHeaders>", "<ExposedHeaders />");
     let written = written.replace("<ExposedHeaders></ExposedHeaders>", "<ExposedHeaders />");
     assert!(written.ends_with(&format!("{expected}{tail}")), "{written}");
+}
+
+#[test]
+fn deleted_shares_are_kept_as_the_file_service_was_told() {
+    let policy = "<ShareDeleteRetentionPolicy><Enabled>true</Enabled><Days>7</Days></ShareDeleteRetentionPolicy>";
+    let document = format!("<StorageServiceProperties>{policy}</StorageServiceProperties>");
+    let share_delete_retention = change(&document, Service::File).unwrap().share_delete_retention;
+    assert_eq!(share_delete_retention, Some(RetentionPolicy { days: Some(7) }));
+    let properties = ServiceProperties { share_delete_retention, ..ServiceProperties::default() };
+    let written = write(&properties, Service::File, ServiceVersion::NEWEST);
+    assert!(std::str::from_utf8(&written).unwrap().contains(policy));
+    let unset = write(&ServiceProperties::default(), Service::File, ServiceVersion::NEWEST);
+    assert!(!std::str::from_utf8(&unset).unwrap().contains("ShareDelete"));
+    assert!(change(&document, Service::Blob).is_err());
+    assert!(change(&document.replace('7', "366"), Service::File).is_err());
 }
 
 #[test]

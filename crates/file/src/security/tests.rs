@@ -1,0 +1,1 @@
+//! Descriptors as text and as bytes.
