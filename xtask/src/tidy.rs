@@ -6,6 +6,7 @@
 mod arrows;
 mod layout;
 mod manifests;
+mod names;
 mod places;
 mod protocols;
 mod rings;
@@ -48,6 +49,7 @@ pub fn check(root: &Path) -> Result<Vec<Violation>> {
     violations.extend(layout::check(&files));
     violations.extend(places::check(&files));
     violations.extend(protocols::check(&files));
+    violations.extend(names::check(&files));
     violations.sort();
     Ok(violations)
 }

@@ -18,9 +18,9 @@ const FORMAT: u8 = 1;
 pub struct StoredAccessPolicy {
     /// What a signature calls it.
     pub id: String,
-    /// From when on.
+    /// The first instant at which signatures of it count.
     pub start: Option<Timestamp>,
-    /// Until when.
+    /// The first instant at which they count no more.
     pub expiry: Option<Timestamp>,
     /// The letters of its permissions.
     pub permissions: Option<String>,
@@ -38,9 +38,9 @@ pub struct Acl {
 /// Whose list.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<'a> {
-    /// The service.
+    /// A container, a queue and a table of one name have a list each.
     pub service: Service,
-    /// The account.
+    /// The account that the named thing is in.
     pub account: UnitId,
     /// The name; of a table, folded.
     pub name: &'a str,

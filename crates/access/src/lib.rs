@@ -17,6 +17,8 @@ pub mod instant;
 pub mod need;
 pub mod sas;
 pub mod shared_key;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use account::{Account, AccountKey, Origin};
 pub use accounts::{AccountChangeError, Accounts, KEYS_MAX};

@@ -120,8 +120,8 @@ impl Files {
     }
 }
 
-/// Where something is to be made, in a directory that is there.
-async fn place(txn: &Txn, address: &Address) -> Result<Option<(Share, Tree, Spot, Node)>, FileError> {
+/// Where something is to be made, in a directory that is there; `None` for the topmost directory.
+pub(crate) async fn place(txn: &Txn, address: &Address) -> Result<Option<(Share, Tree, Spot, Node)>, FileError> {
     let share = address.share.writable(txn).await?;
     let tree = Tree::of(&share);
     let Some(spot) = tree.spot(txn, address.components(), At::Present).await? else { return Ok(None) };
@@ -136,20 +136,41 @@ async fn create_directory(txn: &Txn, request: &Authorized<'_, CreateDirectory>) 
     if spot.entry.is_some() {
         return Err(FileError::ResourceAlreadyExists);
     }
-    let (inode, now) = (txn.fresh_id(), txn.now());
-    let node = Node {
-        since: share.epoch,
-        inode: Inode::new(inode),
-        parent: spot.parent,
-        etag: ETag::next(None, now, inode),
-        last_modified: now,
-        smb: request.smb.made(true, parent.smb.permission, now),
-        metadata: request.metadata.clone(),
-        file: None,
-    };
+    let mut node = made(txn, &share, Inode::new(txn.fresh_id()), &parent, request.smb, true);
+    node.metadata.clone_from(&request.metadata);
     tree.put_node(txn, &node).await?;
     tree.put_entry(txn, spot.parent, &spot.name, &node).await?;
-    Ok(NodeProperties::of(node, now))
+    Ok(NodeProperties::of(node, txn.now()))
+}
+
+/// A node that is made in `parent`, without a content yet.
+pub(crate) fn made(txn: &Txn, share: &Share, inode: Inode, parent: &Node, smb: SmbChange, is_directory: bool) -> Node {
+    let now = txn.now();
+    Node {
+        since: share.epoch,
+        inode,
+        parent: parent.inode,
+        etag: ETag::next(None, now, inode.number()),
+        last_modified: now,
+        smb: smb.made(is_directory, parent.smb.permission, now),
+        metadata: Metadata::new(),
+        file: None,
+    }
+}
+
+/// A content that holds nothing.
+pub(crate) fn empty(txn: &Txn, length: u64, headers: HttpHeaders, lease: Lease) -> File {
+    File {
+        content: ContentId::new(txn.fresh_id()),
+        length,
+        allocated: 0,
+        epoch: 0,
+        newest_shared_epoch: None,
+        untrimmed: false,
+        headers,
+        lease,
+        copy: None,
+    }
 }
 
 /// `None` when what is there is not what was asked about.
@@ -167,18 +188,7 @@ async fn create_file(
     let (mut node, lease) = match replaced {
         None => {
             request.preconditions.admit_absent()?;
-            let inode = txn.fresh_id();
-            let node = Node {
-                since: share.epoch,
-                inode: Inode::new(inode),
-                parent: spot.parent,
-                etag: ETag::next(None, now, inode),
-                last_modified: now,
-                smb: request.smb.made(false, parent.smb.permission, now),
-                metadata: Metadata::new(),
-                file: None,
-            };
-            (node, Lease::default())
+            (made(txn, &share, Inode::new(txn.fresh_id()), &parent, request.smb, false), Lease::default())
         }
         Some(inode) => {
             let old = tree.node(txn, inode, At::Present).await?.ok_or(FileError::ResourceNotFound)?;
@@ -186,17 +196,7 @@ async fn create_file(
         }
     };
     node.metadata.clone_from(&request.metadata);
-    node.file = Some(Box::new(File {
-        content: ContentId::new(txn.fresh_id()),
-        length: request.length,
-        allocated: 0,
-        epoch: 0,
-        newest_shared_epoch: None,
-        untrimmed: false,
-        headers: request.headers.clone(),
-        lease,
-        copy: None,
-    }));
+    node.file = Some(Box::new(empty(txn, request.length, request.headers.clone(), lease)));
     if let Some(body) = body {
         ranges::fill(txn, &share, &mut node, body).await?;
     }

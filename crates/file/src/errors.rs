@@ -9,6 +9,8 @@ use concurrency::{
 };
 use store::StoreError;
 
+use crate::opens::{ClaimRefusal, NotMarked, NotOpened, Ticket, TooManyWaiters};
+
 /// What a refusal is about: the same rule has another code for a share and for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
@@ -19,7 +21,7 @@ pub enum About {
 }
 
 /// Why an operation was not done. Nothing changed, unless it is [`FileError::Store`].
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// There is no such share (404 ShareNotFound).
     #[error("the share does not exist")]
@@ -63,6 +65,19 @@ pub enum FileError {
     /// What is open, or the read-only attribute, stands against it (409).
     #[error(transparent)]
     Open(#[from] RestRefusal),
+    /// An SMB client has to give up what it caches, or an open is under way: await the ticket, keep it, and ask again. When
+    /// that takes too long, the client did not flush in time (500 ClientCacheFlushDelay).
+    #[error("an SMB client is asked to give up what it caches")]
+    Wait(Ticket),
+    /// Other opens, a lease or a pending delete are in the way of an open, or there are too many.
+    #[error(transparent)]
+    NotOpened(#[from] NotOpened),
+    /// The file cannot be marked for deletion.
+    #[error(transparent)]
+    NotMarked(#[from] NotMarked),
+    /// More requests wait for the file than may (503 ServerBusy).
+    #[error(transparent)]
+    TooManyWaiters(#[from] TooManyWaiters),
     /// A lease stands against it (412).
     #[error("{1}")]
     Lease(About, LeaseCheckRefusal),
@@ -134,4 +149,13 @@ pub enum FileError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<ClaimRefusal> for FileError {
+    fn from(refusal: ClaimRefusal) -> Self {
+        match refusal {
+            ClaimRefusal::Rest(refusal) => refusal.into(),
+            ClaimRefusal::TooManyWaiters(refusal) => refusal.into(),
+        }
+    }
 }

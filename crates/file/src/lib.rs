@@ -25,6 +25,7 @@ pub mod list;
 pub mod list_ranges;
 mod needs;
 pub mod object;
+pub mod open;
 pub mod opens;
 mod permission;
 pub mod properties;

@@ -3,6 +3,8 @@
 //! Entries stand in the order of their upcased names. The page of a snapshot is put together from what is present and from
 //! what is kept of what is not: both stand in that order.
 
+use std::collections::BTreeSet;
+
 use access::{Asked, Operation, need::Need};
 use store::{
     Direction, Read, Row, Scan, StoreError,
@@ -90,6 +92,10 @@ impl Files {
     ) -> Result<Listing, FileError> {
         let tree = Tree::of(share);
         let directory = found.node.inode;
+        let hidden = match at {
+            At::Present => self.opens.hidden(share.unit, directory),
+            At::Epoch(_) => BTreeSet::new(),
+        };
         let mut names = Names::new(rows, &tree, directory, at, request);
         let (mut entries, mut bytes, mut passed) = (Vec::new(), 0, 0);
         let next = loop {
@@ -97,7 +103,7 @@ impl Files {
             if entries.len() >= request.limit || bytes >= PAGE_BYTES || passed >= PASSED_OVER {
                 break Some(key);
             }
-            let Some(entry) = entry else {
+            let Some(entry) = entry.filter(|entry| !hidden.contains(&entry.inode)) else {
                 passed += 1;
                 continue;
             };

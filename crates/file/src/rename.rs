@@ -19,6 +19,7 @@ use crate::{
     history::At,
     needs,
     object::{Address, NodeProperties},
+    opens::Place,
     smb_change::SmbChange,
     state::Node,
     tree::Tree,
@@ -90,7 +91,9 @@ impl Files {
             let renamed = self.store.transact(Scope::of(&latch), |txn| async move {
                 rename(&txn, &asked.authorize(&txn).await?, moved, replaced).await
             });
-            if let Some(renamed) = renamed.await? {
+            if let Some((renamed, place)) = renamed.await? {
+                // While the claims are held: nobody opens it by its old place meanwhile.
+                self.opens.moved(&place);
                 return Ok(renamed);
             }
         }
@@ -104,7 +107,7 @@ async fn rename(
     request: &Authorized<'_, Rename>,
     moved: Inode,
     replaced: Option<Inode>,
-) -> Result<Option<NodeProperties>, FileError> {
+) -> Result<Option<(NodeProperties, Place)>, FileError> {
     let share = request.destination.share.writable(txn).await?;
     let tree = Tree::of(&share);
     let found = tree.find(txn, request.source.components(), At::Present).await?;
@@ -144,7 +147,8 @@ async fn rename(
     node.touch(now, txn.fresh_id());
     tree.put_node(txn, &node).await?;
     tree.put_entry(txn, to.parent, &to.name, &node).await?;
-    Ok(Some(NodeProperties::of(node, now)))
+    let place = tree.place(&to.ancestors, node.inode, to.name.as_str());
+    Ok(Some((NodeProperties::of(node, now), place)))
 }
 
 fn under<'a>(lease_id: Option<LeaseId>) -> Preconditions<'a> {

@@ -9,12 +9,13 @@ use access::{Asked, Operation};
 use store::{Scope, Snapshot, Store, Txn};
 use types::Timestamp;
 
-use crate::errors::FileError;
+use crate::{errors::FileError, opens::Opens};
 
 /// The File service on a store, with everything that is open. Clones share it; a process has one.
 #[derive(Clone)]
 pub struct Files {
     pub(crate) store: Store,
+    pub(crate) opens: Opens,
 }
 
 impl fmt::Debug for Files {
@@ -27,7 +28,13 @@ impl Files {
     /// The shares in this store. Nothing is open.
     #[must_use]
     pub fn new(store: Store) -> Self {
-        Self { store }
+        Self { store, opens: Opens::default() }
+    }
+
+    /// What is open.
+    #[must_use]
+    pub const fn opens(&self) -> &Opens {
+        &self.opens
     }
 
     /// Server time, by which everything here is measured.

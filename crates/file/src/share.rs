@@ -219,3 +219,11 @@ async fn create(txn: &Txn, request: &Authorized<'_, CreateShare>) -> Result<Shar
     Tree::of(&share).put_node(txn, &root).await?;
     Ok(ShareProperties::of(share, now))
 }
+
+/// The share with this unit, if it still exists.
+pub(crate) async fn by_unit(rows: &impl Read, unit: UnitId) -> Result<Option<Share>, FileError> {
+    let Some(row) = rows.get(&keys::unit(unit)).await? else { return Ok(None) };
+    let named = UnitRecord::decode(&row)?;
+    let row = rows.get(&keys::share_marker(named.account, &named.name)).await?;
+    Ok(row.map(|row| Share::decode(&row)).transpose()?.filter(|share| share.unit == unit))
+}

@@ -15,7 +15,7 @@ use types::{ContentId, FileComponent, Inode, UnitId};
 use crate::{
     errors::FileError,
     history::{self, At, Place},
-    keys,
+    keys, opens,
     state::{Entry, Node, Share},
     upcase::upcase,
 };
@@ -227,6 +227,13 @@ impl Tree {
         txn.guard_exclusive(keys::directory_guard(self.share, directory));
         let entries = keys::entries(keys::ENTRY, self.share, directory, "");
         Ok(txn.scan(entries, Direction::Ascending).next().await?.is_none())
+    }
+
+    /// Where something is, as the table of opens knows it.
+    pub(crate) fn place(&self, ancestors: &[Ancestor], inode: Inode, name: &str) -> opens::Place {
+        let Some((root, above)) = ancestors.split_first() else { return opens::Place::root(self.share, inode) };
+        let root = opens::Place::root(self.share, root.inode);
+        above.iter().fold(root, |place, step| place.child(step.inode, &step.name)).child(inode, name)
     }
 
     /// What writers of a node queue on.

@@ -18,6 +18,7 @@ use crate::{
     errors::{About, FileError},
     history::At,
     object::Address,
+    opens::{Claim, FileKey, Turn},
     state::{FileAttributes, Node, Share},
     tree::{Found, Tree},
 };
@@ -167,22 +168,27 @@ impl Files {
         Err(FileError::ChangesTooOften)
     }
 
-    /// Asks the table of opens about a REST operation.
-    pub(crate) fn claim(&self, _share: UnitId, node: &Node, request: RestRequest) -> Result<(), FileError> {
+    /// Asks the table of opens about a REST operation, and holds it to its answer as long as the claim is held.
+    pub(crate) fn claim(&self, share: UnitId, node: &Node, request: RestRequest) -> Result<Claim, FileError> {
         let read_only = node.smb.attributes.has(FileAttributes::READ_ONLY);
-        if read_only && request.operation.is_refused_by_read_only() && !request.ignores_read_only {
-            return Err(concurrency::rest_open::RestRefusal::ReadOnlyAttribute.into());
+        let file = FileKey { share, inode: node.inode };
+        match self.opens.claim(file, request, read_only, self.now())? {
+            Turn::Granted(claim) => Ok(claim),
+            Turn::Wait(ticket) => Err(FileError::Wait(ticket)),
         }
-        Ok(())
     }
-}
 
-impl Files {
     /// The same for a read: what a snapshot keeps, nobody has open.
-    pub(crate) fn claim_at(&self, at: At, share: UnitId, node: &Node, request: RestRequest) -> Result<(), FileError> {
+    pub(crate) fn claim_at(
+        &self,
+        at: At,
+        share: UnitId,
+        node: &Node,
+        request: RestRequest,
+    ) -> Result<Option<Claim>, FileError> {
         match at {
-            At::Present => self.claim(share, node, request),
-            At::Epoch(_) => Ok(()),
+            At::Present => self.claim(share, node, request).map(Some),
+            At::Epoch(_) => Ok(None),
         }
     }
 }

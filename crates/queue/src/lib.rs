@@ -4,7 +4,7 @@
 //! Knows no protocol, no engine and no clock. [`Queues`] owns the store, the latches and the memory that go with it:
 //! whoever calls it sees neither rows nor transactions.
 //!
-//! **Invariants.** Messages stand in the order in which they become visible, and a message's place rides in its pop
+//! **Invariants.** Messages stand in the order in which they become visible, and a message's place stands in its pop
 //! receipt: getting, updating and deleting cost the same with ten messages or ten million. Clearing and deleting a queue
 //! is one row and one sweep, however much is inside. What is kept in memory only tells where to look;
 //! rows decide.

@@ -31,7 +31,6 @@ pub mod maps;
 pub mod model;
 pub mod order;
 pub mod races;
-pub mod random;
 pub mod rows;
 pub mod spills;
 pub mod support;

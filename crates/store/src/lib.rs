@@ -31,6 +31,8 @@ pub mod reader;
 pub mod record;
 pub mod space;
 pub mod sweep;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transact;
 mod txn;
 

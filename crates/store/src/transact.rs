@@ -85,7 +85,8 @@ impl Store {
     /// an error is a refusal: an answer about the instant it read, which is durable before the caller hears of it.
     ///
     /// # Errors
-    /// The body's own refusal, or a failure of the store.
+    /// The body's own refusal, or a failure of the store. After any failure but [`StoreError::OutcomeUnknown`] nothing has
+    /// happened.
     pub async fn transact<T, E, F, Fut>(&self, scope: Scope<'_>, body: F) -> Result<T, E>
     where
         F: Fn(Txn) -> Fut,
@@ -93,7 +94,7 @@ impl Store {
         E: From<StoreError>,
     {
         let placed = self.place(scope, body).await?;
-        self.engine.durable(placed.sequence).await?;
+        self.engine.durable(placed.sequence).await.map_err(|error| placed.undurable(&error))?;
         if placed.growth_bytes > 0 {
             self.engine.pace(placed.growth_bytes).await;
         }
@@ -120,21 +121,22 @@ impl Store {
             let read_at = txn.instant();
             let outcome = body(txn.clone()).await;
             if outcome.is_err() {
-                return Ok(Placed { outcome, sequence: read_at, growth_bytes: 0, row_bytes: 0 });
+                return Ok(Placed { outcome, sequence: read_at, commits: false, growth_bytes: 0, row_bytes: 0 });
             }
             let (commit, hooks) = txn.commit(scope.reclaims)?;
             let (growth_bytes, row_bytes) = if scope.reclaims { (0, rows(&commit)) } else { (growth(&commit), 0) };
-            let sequence = if commit.writes.is_empty() && commit.events.is_empty() {
-                read_at
-            } else {
+            let commits = !commit.writes.is_empty() || !commit.events.is_empty();
+            let sequence = if commits {
                 match self.engine.sequence(commit).await {
                     Ok(sequence) => sequence,
                     Err(SequenceError::Conflict) => continue,
                     Err(SequenceError::Store(error)) => return Err(error.into()),
                 }
+            } else {
+                read_at
             };
             hooks.into_iter().for_each(|hook| hook());
-            return Ok(Placed { outcome, sequence, growth_bytes, row_bytes });
+            return Ok(Placed { outcome, sequence, commits, growth_bytes, row_bytes });
         }
         Err(StoreError::Busy { attempts: limits::ATTEMPTS }.into())
     }
@@ -208,10 +210,19 @@ async fn give_way() {
 struct Placed<T, E> {
     outcome: Result<T, E>,
     sequence: Sequence,
+    /// It changes something. Otherwise the sequence is that of the state that it looked at.
+    commits: bool,
     /// Bytes of chunks that it added, unless it gives space back.
     growth_bytes: u64,
     /// Bytes of rows of what gives space back.
     row_bytes: usize,
+}
+
+impl<T, E> Placed<T, E> {
+    /// What its caller hears when its sequence did not become durable. Who changed nothing knows that nothing happened.
+    fn undurable(&self, error: &StoreError) -> StoreError {
+        if self.commits { StoreError::OutcomeUnknown(error.to_string().into()) } else { error.clone() }
+    }
 }
 
 /// Bytes of chunks that a commit adds.

@@ -44,7 +44,7 @@ pub struct ForeignSource {
     pub etag: Option<String>,
     /// What it will be here.
     pub kind: BlobKind,
-    /// Its length.
+    /// How long the source says it is; the copy fails if it turns out otherwise.
     pub length: u64,
     /// Its HTTP properties.
     pub headers: HttpHeaders,
@@ -131,6 +131,7 @@ pub(super) async fn begin_foreign(
     if kind == BlobKind::Page {
         page_blob::check_length(source.length)?;
     }
+    // The destination is replaced at once, and is empty or zeros until the copy has ended.
     let (length, holdings) = nothing_yet(kind, source.length);
     let content = ContentId::new(txn.fresh_id());
     let made = Made { kind, content, length, holdings, lease };
@@ -138,6 +139,7 @@ pub(super) async fn begin_foreign(
     blob.extra_mut().copy = Some(request.state(CopyStatus::Pending, source.length, txn.now()));
     blob.extra_mut().sealed = kind == BlobKind::Append && request.seal.unwrap_or(source.sealed);
     store_new(txn, place, &blob, old.as_ref()).await?;
+    // In the same transaction: a blob that says pending has a job, also after a crash.
     let job = CopyJob {
         account: place.account.number(),
         id: request.copy_id.clone(),

@@ -114,7 +114,6 @@ pub(crate) fn name_of<T>(outcome: &Outcome<T>) -> String {
 pub(crate) struct World {
     /// The engine, when it is the reference model.
     pub(crate) engine: MemoryEngine,
-    /// The store.
     pub(crate) store: Store,
     /// The service on it.
     pub(crate) blobs: Blobs,
