@@ -66,5 +66,5 @@ fn a_version_of_the_future_and_half_a_row_are_refused() {
         assert!(decode(&row[..length]).is_err(), "{length}");
     }
     let future = decode(&[4, 0]).unwrap_err().to_string();
-    assert!(future.contains("service properties has version 3, and this build reads versions up to 2"), "{future}");
+    assert!(future.contains("service properties has version 4, and this build reads versions up to 3"), "{future}");
 }

@@ -35,6 +35,9 @@ use file::{
     ranges::{PutRange, RangeWritten},
     rename::Rename,
     share::{CreateShare, ShareAddress, ShareSettings},
+    share_delete::{DeleteShare, DeleteShareSnapshots},
+    share_properties::SharePreconditions,
+    share_snapshot::SnapshotShare,
     usage::GetShareStats,
 };
 use store::clock::SystemTime;
@@ -266,5 +269,36 @@ impl World {
                 outcome => return outcome,
             }
         }
+    }
+
+    pub async fn snapshot(&self) -> Timestamp {
+        let snapshot = SnapshotShare { share: share_address(None), metadata: None };
+        self.files.snapshot_share(&asked(snapshot)).await.unwrap().snapshot
+    }
+
+    pub async fn delete_snapshot(&self, snapshot: Timestamp) {
+        let delete = DeleteShare {
+            share: share_address(Some(snapshot)),
+            preconditions: SharePreconditions::default(),
+            snapshots: DeleteShareSnapshots::Refuse,
+        };
+        self.files.delete_share(&asked(delete)).await.unwrap();
+    }
+
+    /// Does all that the background has to do.
+    pub async fn sweep(&self) {
+        let (store, mut cursor) = (self.engine.store(), file::sweep::Cursor::default());
+        loop {
+            let more = file::sweep::step(&store, &mut cursor).await.unwrap();
+            let contents = store::sweep::step(&store).await.unwrap();
+            if !more && !contents.more && contents.finished == 0 {
+                return;
+            }
+        }
+    }
+
+    pub async fn audit(&self) {
+        let found = file::audit::audit(&self.engine.store().snapshot()).await.unwrap();
+        assert!(found.problems.is_empty(), "{:?}", found.problems);
     }
 }
