@@ -8,13 +8,14 @@ use access::{AccountKey, Accounts, bearer::Bearer};
 use account::Settings;
 use anyhow::{Result, anyhow};
 use blob::Blobs;
-use blob_rest::{BlobService, Copies};
+use blob_rest::BlobService;
 use queue::Queues;
 use queue_rest::QueueService;
 use rest::Service;
 use store::Store;
 use table::Tables;
 use table_rest::TableService;
+use transfer::Transfers;
 
 use crate::{
     config::{Config, Ports},
@@ -31,7 +32,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) accounts: &'a Arc<Accounts>,
     /// Shared with the copies that go on in the background.
     pub(crate) blobs: &'a Blobs,
-    pub(crate) copies: &'a Arc<Copies>,
+    /// Shared by all services: copies take turns together.
+    pub(crate) transfers: &'a Arc<Transfers>,
 }
 
 /// A service port.
@@ -59,7 +61,7 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
 
 fn blob(parts: &Parts<'_>) -> Arc<dyn Service> {
     let (blobs, settings) = (parts.blobs.clone(), Settings::new(parts.store.clone()));
-    Arc::new(BlobService::new(blobs, settings, Arc::clone(parts.accounts), Arc::clone(parts.copies)))
+    Arc::new(BlobService::new(blobs, settings, Arc::clone(parts.accounts), Arc::clone(parts.transfers)))
 }
 
 fn queue(parts: &Parts<'_>) -> Arc<dyn Service> {

@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use access::{Origin, bearer::Bearer};
+use access::{Origin, bearer::Bearer, need};
 use anyhow::{Context as _, Result, bail};
 use blob::Blobs;
-use blob_rest::{Copies, Here};
+use blob_rest::PendingCopies;
 use net::{Listener, Shutdown, Tls, descriptors};
 use rest::{Commons, Host, Service, limits::Limits};
 use tokio::{
@@ -20,6 +20,7 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     task::JoinSet,
 };
+use transfer::{Here, Transfers};
 
 use crate::{
     admin::Admin,
@@ -152,12 +153,14 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
     let blob = services.iter().filter(|service| service.name == "blob").flat_map(|service| &service.listeners);
     let here = Here {
         domains: config.domains.clone(),
-        listeners: blob.map(TcpListener::local_addr).collect::<Result<_, _>>()?,
+        listeners: blob
+            .map(|listener| Ok((need::Service::Blob, listener.local_addr()?)))
+            .collect::<std::io::Result<_>>()?,
         remote: config.copy_sources_remote.clone(),
     };
-    let copies = Arc::new(Copies::new(client, here));
+    let transfers = Arc::new(Transfers::new(client, here));
     let blobs = Blobs::new(opened.store.clone());
-    let parts = Parts { store: &opened.store, accounts: &accounts, blobs: &blobs, copies: &copies };
+    let parts = Parts { store: &opened.store, accounts: &accounts, blobs: &blobs, transfers: &transfers };
     for service in services {
         endpoints.push(ports.open_service(service, config, &parts, tls.as_ref().map(Certificate::tls))?);
     }
@@ -178,8 +181,9 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         accounts: Arc::clone(&accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);
-    ports.tasks.spawn(Arc::clone(&copies).run(blobs, shutdown.clone()));
-    ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
+    let pending = PendingCopies::new(blobs);
+    let copies = vec![transfers.work(shutdown.clone()), transfers.finding(pending)];
+    ports.tasks.spawn(upkeep::run(opened.clone(), copies, metrics, shutdown));
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let ports_file = config.ports_file.as_deref();
     let ports_file = ports_file.map(|path| PortsFile::write(path, scheme, &endpoints, admin_address)).transpose()?;

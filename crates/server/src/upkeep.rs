@@ -1,5 +1,5 @@
 //! The background work of the server and its pace: **the one list of it.** The jobs of the services give space back and
-//! end what is over; the collector empties mostly dead extents, the scrub looks for decay.
+//! end what is over, copies from elsewhere go on; the collector empties mostly dead extents, the scrub looks for decay.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -33,15 +33,18 @@ const SCRUB_STEP_BYTES: u64 = 4 * 1024 * 1024;
 const SERVICES: Pace = Pace { first: IDLE, busy: BUSY, idle: IDLE };
 const CONTENTS: Pace = Pace { first: CONTENTS_LOOK, busy: BUSY, idle: IDLE };
 const COLLECTOR: Pace = Pace { first: COLLECT_IDLE, busy: BUSY, idle: COLLECT_IDLE };
+/// Copies are told of when they begin and looked for in their rows at the start and now and then.
+const COPIES: Pace = Pace { first: Duration::ZERO, busy: BUSY, idle: Duration::from_secs(30) };
 /// A day between two rounds.
 const SCRUBBER: Pace =
     Pace { first: Duration::from_mins(10), busy: Duration::from_secs(1), idle: Duration::from_hours(24) };
 
-/// Does all of it until shutdown.
-pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdown) {
+/// Does all of it until shutdown, with the work of copies from elsewhere.
+pub(crate) async fn run(opened: Opened, copies: Vec<Box<dyn Work>>, metrics: Arc<Metrics>, shutdown: Shutdown) {
     let store = &opened.store;
     let services = [blob::jobs(store), queue::jobs(store), table::jobs(store)].into_iter().flatten();
     let mut all: Vec<Scheduled> = services.map(|work| Scheduled { work, pace: SERVICES }).collect();
+    all.extend(copies.into_iter().map(|work| Scheduled { work, pace: COPIES }));
     let contents = jobs::on::<Contents>(store);
     match opened.embedded {
         None => all.push(Scheduled { work: contents, pace: CONTENTS }),
