@@ -19,7 +19,6 @@ pub mod block_list;
 pub mod blocks;
 pub mod body;
 pub mod container;
-mod content_md5;
 pub mod copy;
 pub mod download;
 pub mod errors;
@@ -47,11 +46,11 @@ pub mod tags;
 pub mod tier;
 
 pub use access::need::PublicAccess;
-pub use content_md5::ContentMd5;
 pub use preconditions::Preconditions;
 pub use properties::{BlobProperties, Written};
 pub use service::Blobs;
 pub use state::{BlobKind, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags};
+pub use types::ContentMd5;
 
 /// The background work of the service.
 #[must_use]

@@ -5,30 +5,12 @@ use concurrency::{lease::Lease, sequence_number::SequenceNumber};
 use store::{content::Holdings, epoch::Epochs};
 use types::{ContentId, ETag, Timestamp, UnitId};
 
-use crate::{content_md5::ContentMd5, tier::AccessTier};
+pub use types::{CopyState, CopyStatus, HttpHeaders, Metadata};
 
-/// Names and values as the client sent them; names keep their case and compare without it.
-pub type Metadata = Vec<(String, String)>;
+use crate::tier::AccessTier;
 
 /// The tags of a blob, in the order of their keys.
 pub type Tags = Vec<(String, String)>;
-
-/// The HTTP properties that a blob is served with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HttpHeaders {
-    /// Content-Type; none is that of bytes of no known type, and an empty one is really none
-    pub content_type: Option<String>,
-    /// Content-Encoding
-    pub content_encoding: Option<String>,
-    /// Content-Language
-    pub content_language: Option<String>,
-    /// Content-Disposition
-    pub content_disposition: Option<String>,
-    /// Cache-Control
-    pub cache_control: Option<String>,
-    /// Content-MD5 of the whole blob
-    pub content_md5: Option<ContentMd5>,
-}
 
 /// A container. Who may read it without a credential stands in its access control list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,38 +116,6 @@ pub enum RehydratePriority {
     Standard,
     /// Before others.
     High,
-}
-
-/// How a copy into a blob stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopyState {
-    /// Its id.
-    pub id: String,
-    /// The source, as the client named it.
-    pub source: String,
-    /// Whether it runs, or how it ended.
-    pub status: CopyStatus,
-    /// Why it did not succeed.
-    pub description: Option<String>,
-    /// Bytes that are there.
-    pub copied: u64,
-    /// Bytes in all.
-    pub total: u64,
-    /// When it ended, however it ended.
-    pub completed: Option<Timestamp>,
-}
-
-/// The states of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyStatus {
-    /// It runs.
-    Pending,
-    /// It is done.
-    Success,
-    /// Somebody ended it.
-    Aborted,
-    /// It could not be done.
-    Failed,
 }
 
 static PLAIN: Extra = Extra {

@@ -26,6 +26,7 @@ mod latch;
 pub mod limits;
 pub mod manifest;
 pub mod read;
+pub mod reader;
 pub mod record;
 pub mod space;
 pub mod sweep;

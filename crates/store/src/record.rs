@@ -45,6 +45,7 @@
 use crate::error::StoreError;
 
 mod fields;
+mod vocabulary;
 
 /// Appends fields to a record.
 #[derive(Clone, Debug)]

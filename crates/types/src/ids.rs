@@ -40,3 +40,8 @@ id! {
     /// The owner of bytes: names, versions and snapshots point to a content, chunks belong to one.
     ContentId
 }
+
+id! {
+    /// A directory or a file, whatever its name is and wherever it is moved. Unique in the account.
+    Inode
+}

@@ -11,14 +11,11 @@ use store::{
     content::Holdings,
     record::{Reader, Writer},
 };
-use types::{ContentId, ETag, Timestamp};
+use types::{ContentId, ETag};
 
-use super::{lease, optional, pairs, take_lease, take_optional, take_pairs, time};
+use super::{lease, take_lease};
 use crate::{
-    content_md5::ContentMd5,
-    state::{
-        Blob, BlobKind, CopyState, CopyStatus, Extra, HttpHeaders, RehydratePriority, Rehydration, SoftDeleted, Tier,
-    },
+    state::{Blob, BlobKind, Extra, RehydratePriority, Rehydration, SoftDeleted, Tier},
     tier::AccessTier,
 };
 
@@ -40,9 +37,9 @@ impl Blob {
             .number(self.last_modified.ticks())
             .number(self.created.ticks())
             .number(self.length);
-        let writer = headers(holdings(writer, self.holdings), &self.headers);
-        let writer = lease(pairs(writer, &self.metadata), self.lease);
-        optional(writer, self.extra.as_deref(), extra).build()
+        let writer = holdings(writer, self.holdings).headers(&self.headers);
+        let writer = lease(writer.pairs(&self.metadata), self.lease);
+        writer.optional(self.extra.as_deref(), extra).build()
     }
 
     pub(crate) fn decode(row: &[u8]) -> Result<Self, StoreError> {
@@ -62,14 +59,14 @@ impl Blob {
                 other => return Err(reader.malformed(&format!("the kind {other}"))),
             },
             etag: ETag::new(reader.number()?),
-            last_modified: time(reader)?,
-            created: time(reader)?,
+            last_modified: reader.time()?,
+            created: reader.time()?,
             length: reader.number()?,
             holdings: take_holdings(reader)?,
-            headers: take_headers(reader)?,
-            metadata: take_pairs(reader)?,
+            headers: reader.headers()?,
+            metadata: reader.pairs()?,
             lease: take_lease(reader)?,
-            extra: take_optional(reader, take_extra)?.map(Box::new),
+            extra: reader.optional(take_extra)?.map(Box::new),
         })
     }
 }
@@ -93,86 +90,52 @@ fn take_holdings(reader: &mut Reader<'_>) -> Result<Holdings, StoreError> {
     })
 }
 
-fn headers(writer: Writer, headers: &HttpHeaders) -> Writer {
-    let texts = [
-        &headers.content_type,
-        &headers.content_encoding,
-        &headers.content_language,
-        &headers.content_disposition,
-        &headers.cache_control,
-    ];
-    let writer = texts.into_iter().fold(writer, |writer, text| optional(writer, text.as_deref(), Writer::text));
-    match &headers.content_md5 {
-        None => writer.byte(0),
-        Some(ContentMd5::Md5(md5)) => writer.byte(1).raw(md5),
-        Some(ContentMd5::Other(bytes)) => writer.byte(2).bytes(bytes),
-    }
-}
-
-fn take_headers(reader: &mut Reader<'_>) -> Result<HttpHeaders, StoreError> {
-    Ok(HttpHeaders {
-        content_type: take_optional(reader, text)?,
-        content_encoding: take_optional(reader, text)?,
-        content_language: take_optional(reader, text)?,
-        content_disposition: take_optional(reader, text)?,
-        cache_control: take_optional(reader, text)?,
-        content_md5: match reader.byte()? {
-            0 => None,
-            1 => Some(ContentMd5::Md5(reader.take()?)),
-            2 => Some(ContentMd5::Other(reader.bytes()?.into())),
-            other => return Err(reader.malformed(&format!("a Content-MD5 of the kind {other}"))),
-        },
-    })
-}
-
-fn text(reader: &mut Reader<'_>) -> Result<String, StoreError> {
-    reader.text().map(str::to_owned)
-}
-
 fn extra(writer: Writer, extra: &Extra) -> Writer {
-    let writer = optional(writer.flag(extra.uncommitted), extra.upload.map(ContentId::number), Writer::number)
+    writer
+        .flag(extra.uncommitted)
+        .optional(extra.upload.map(ContentId::number), Writer::number)
         .number(extra.snapshots)
-        .number(extra.last_snapshot.ticks())
-        .number(extra.snapshots_gone_to.ticks())
+        .time(extra.last_snapshot)
+        .time(extra.snapshots_gone_to)
         .flag(extra.shared)
-        .number(extra.epoch);
-    let writer = optional(writer, extra.newest_shared_epoch, Writer::number)
+        .number(extra.epoch)
+        .optional(extra.newest_shared_epoch, Writer::number)
         .flag(extra.untrimmed)
         .number(extra.sequence_number.value())
         .small(extra.append_blocks)
-        .flag(extra.sealed);
-    let writer = optional(pairs(writer, &extra.tags), extra.tier.as_ref(), tier);
-    let writer = optional(writer, extra.copy.as_ref(), copy);
-    let writer = optional(writer, extra.expiry.map(Timestamp::ticks), Writer::number);
-    optional(writer, extra.deleted, |writer, deleted| writer.number(deleted.at.ticks()).number(deleted.until.ticks()))
+        .flag(extra.sealed)
+        .pairs(&extra.tags)
+        .optional(extra.tier.as_ref(), tier)
+        .optional(extra.copy.as_ref(), Writer::copy_state)
+        .optional(extra.expiry, Writer::time)
+        .optional(extra.deleted, |writer, deleted| writer.time(deleted.at).time(deleted.until))
 }
 
 fn take_extra(reader: &mut Reader<'_>) -> Result<Extra, StoreError> {
     Ok(Extra {
         uncommitted: reader.flag()?,
-        upload: take_optional(reader, Reader::number)?.map(ContentId::new),
+        upload: reader.optional(Reader::number)?.map(ContentId::new),
         snapshots: reader.number()?,
-        last_snapshot: time(reader)?,
-        snapshots_gone_to: time(reader)?,
+        last_snapshot: reader.time()?,
+        snapshots_gone_to: reader.time()?,
         shared: reader.flag()?,
         epoch: reader.number()?,
-        newest_shared_epoch: take_optional(reader, Reader::number)?,
+        newest_shared_epoch: reader.optional(Reader::number)?,
         untrimmed: reader.flag()?,
         sequence_number: SequenceNumber::new(reader.number()?)
             .ok_or_else(|| reader.malformed("a sequence number that is too large"))?,
         append_blocks: reader.small()?,
         sealed: reader.flag()?,
-        tags: take_pairs(reader)?,
-        tier: take_optional(reader, take_tier)?,
-        copy: take_optional(reader, take_copy)?,
-        expiry: take_optional(reader, time)?,
-        deleted: take_optional(reader, |reader| Ok(SoftDeleted { at: time(reader)?, until: time(reader)? }))?,
+        tags: reader.pairs()?,
+        tier: reader.optional(take_tier)?,
+        copy: reader.optional(Reader::copy_state)?,
+        expiry: reader.optional(Reader::time)?,
+        deleted: reader.optional(|reader| Ok(SoftDeleted { at: reader.time()?, until: reader.time()? }))?,
     })
 }
 
 fn tier(writer: Writer, tier: &Tier) -> Writer {
-    let writer = writer.byte(tier.tier.number()).number(tier.changed.ticks());
-    optional(writer, tier.rehydration.as_ref(), |writer, rehydration| {
+    writer.byte(tier.tier.number()).time(tier.changed).optional(tier.rehydration.as_ref(), |writer, rehydration| {
         let high = rehydration.priority == RehydratePriority::High;
         writer.byte(rehydration.to.number()).flag(high).number(rehydration.due.ticks())
     })
@@ -182,41 +145,12 @@ fn take_tier(reader: &mut Reader<'_>) -> Result<Tier, StoreError> {
     let rehydration = |reader: &mut Reader<'_>| {
         let to = access_tier(reader)?;
         let priority = if reader.flag()? { RehydratePriority::High } else { RehydratePriority::Standard };
-        Ok(Rehydration { to, priority, due: time(reader)? })
+        Ok(Rehydration { to, priority, due: reader.time()? })
     };
-    Ok(Tier { tier: access_tier(reader)?, changed: time(reader)?, rehydration: take_optional(reader, rehydration)? })
+    Ok(Tier { tier: access_tier(reader)?, changed: reader.time()?, rehydration: reader.optional(rehydration)? })
 }
 
 fn access_tier(reader: &mut Reader<'_>) -> Result<AccessTier, StoreError> {
     let number = reader.byte()?;
     AccessTier::of_number(number).ok_or_else(|| reader.malformed(&format!("the access tier {number}")))
-}
-
-fn copy(writer: Writer, copy: &CopyState) -> Writer {
-    let writer = writer.text(&copy.id).text(&copy.source).byte(match copy.status {
-        CopyStatus::Pending => 0,
-        CopyStatus::Success => 1,
-        CopyStatus::Aborted => 2,
-        CopyStatus::Failed => 3,
-    });
-    let writer = optional(writer, copy.description.as_deref(), Writer::text).number(copy.copied).number(copy.total);
-    optional(writer, copy.completed.map(Timestamp::ticks), Writer::number)
-}
-
-fn take_copy(reader: &mut Reader<'_>) -> Result<CopyState, StoreError> {
-    Ok(CopyState {
-        id: text(reader)?,
-        source: text(reader)?,
-        status: match reader.byte()? {
-            0 => CopyStatus::Pending,
-            1 => CopyStatus::Success,
-            2 => CopyStatus::Aborted,
-            3 => CopyStatus::Failed,
-            other => return Err(reader.malformed(&format!("a copy of the status {other}"))),
-        },
-        description: take_optional(reader, text)?,
-        copied: reader.number()?,
-        total: reader.number()?,
-        completed: take_optional(reader, time)?,
-    })
 }

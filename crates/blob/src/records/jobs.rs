@@ -6,8 +6,6 @@ use store::{
     record::{Reader, Writer},
 };
 
-use super::{optional, take_optional};
-
 macro_rules! stored {
     ($($name:ident $what:literal $version:literal)*) => {
         $(impl $name {
@@ -141,11 +139,11 @@ impl DroppedUpload {
     }
 
     fn write(&self, writer: Writer) -> Writer {
-        optional(writer, self.manifest, |writer, manifest| writer.raw(&manifest.encode()))
+        writer.optional(self.manifest, |writer, manifest| writer.raw(&manifest.encode()))
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, StoreError> {
-        Ok(Self { manifest: take_optional(reader, chunk)? })
+        Ok(Self { manifest: reader.optional(chunk)? })
     }
 }
 
@@ -273,7 +271,7 @@ impl CopyJob {
             .number(self.total)
             .number(self.copied);
         match &self.source {
-            CopySource::Foreign { url, etag } => optional(writer.byte(0).text(url), etag.as_deref(), Writer::text),
+            CopySource::Foreign { url, etag } => writer.byte(0).text(url).optional(etag.as_deref(), Writer::text),
             CopySource::Map { container, blob, content, epoch, append_blocks, next } => writer
                 .byte(1)
                 .number(*container)
@@ -295,10 +293,7 @@ impl CopyJob {
             total: reader.number()?,
             copied: reader.number()?,
             source: match reader.byte()? {
-                0 => CopySource::Foreign {
-                    url: reader.text()?.to_owned(),
-                    etag: take_optional(reader, |reader| reader.text().map(str::to_owned))?,
-                },
+                0 => CopySource::Foreign { url: reader.text()?.to_owned(), etag: reader.optional(Reader::string)? },
                 1 => CopySource::Map {
                     container: reader.number()?,
                     blob: reader.text()?.to_owned(),

@@ -7,11 +7,10 @@ use concurrency::{
     sequence_number::SequenceNumber,
 };
 use store::{ChunkRef, content::Holdings, golden::Golden};
-use types::ContentId;
+use types::{ContentId, ContentMd5, Timestamp};
 
 use super::*;
 use crate::{
-    content_md5::ContentMd5,
     state::{
         Blob, BlobKind, CopyState, CopyStatus, Extra, HttpHeaders, RehydratePriority, Rehydration, SoftDeleted, Tier,
     },

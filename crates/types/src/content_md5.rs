@@ -1,6 +1,6 @@
-//! The Content-MD5 of a blob: sixteen bytes that were computed or checked, or whatever bytes a client set it to.
+//! The Content-MD5 of a blob or a file: sixteen bytes that were computed or checked, or whatever bytes a client set it to.
 
-/// The Content-MD5 of a blob.
+/// The Content-MD5 of a blob or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentMd5 {
     /// Of the form that an MD5 has.

@@ -1,0 +1,125 @@
+//! Why an operation of the File service was refused or failed. One table in each protocol crate turns these into its
+//! statuses.
+
+use access::Denied;
+use concurrency::{
+    conditions::WriteRefusal,
+    lease::{LeaseCheckRefusal, LeaseRefusal},
+    rest_open::RestRefusal,
+};
+use store::StoreError;
+
+/// What a refusal is about: the same rule has another code for a share and for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The share, or a snapshot of it.
+    Share,
+    /// The file or directory.
+    File,
+}
+
+/// Why an operation was not done. Nothing changed, unless it is [`FileError::Store`].
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum FileError {
+    /// There is no such share (404 ShareNotFound).
+    #[error("the share does not exist")]
+    ShareNotFound,
+    /// There is no such snapshot of the share (404 ShareSnapshotNotFound).
+    #[error("the share snapshot does not exist")]
+    ShareSnapshotNotFound,
+    /// The share exists (409 ShareAlreadyExists).
+    #[error("the share already exists")]
+    ShareAlreadyExists,
+    /// The share has snapshots, and nobody said what to do with them (409 ShareHasSnapshots).
+    #[error("the share has snapshots")]
+    ShareHasSnapshots,
+    /// The share has as many snapshots as it can have (409 ShareSnapshotCountExceeded).
+    #[error("the share has too many snapshots")]
+    ShareSnapshotCountExceeded,
+    /// Snapshots cannot be written (400 ShareSnapshotOperationNotSupported).
+    #[error("the operation is not for share snapshots")]
+    ShareSnapshotOperationNotSupported,
+    /// The share is as large as its quota (413 or 409, see the protocol).
+    #[error("the share has reached its quota")]
+    ShareSizeLimitReached,
+    /// There is no such directory or file (404 ResourceNotFound).
+    #[error("the directory or file does not exist")]
+    ResourceNotFound,
+    /// A directory of the path does not exist (404 ParentNotFound).
+    #[error("the parent directory does not exist")]
+    ParentNotFound,
+    /// A directory or file of that name exists (409 ResourceAlreadyExists).
+    #[error("a directory or file of that name exists")]
+    ResourceAlreadyExists,
+    /// It is a directory and the operation is for files, or the other way round (409 ResourceTypeMismatch).
+    #[error("a directory is not a file")]
+    ResourceTypeMismatch,
+    /// The directory has entries (409 DirectoryNotEmpty).
+    #[error("the directory is not empty")]
+    DirectoryNotEmpty,
+    /// What is open, or the read-only attribute, stands against it (409).
+    #[error(transparent)]
+    Open(#[from] RestRefusal),
+    /// A lease stands against it (412).
+    #[error("{1}")]
+    Lease(About, LeaseCheckRefusal),
+    /// The lease operation is refused (409).
+    #[error("{0}")]
+    LeaseOperation(LeaseRefusal),
+    /// A condition is not met (412 ConditionNotMet).
+    #[error("{0}")]
+    Condition(WriteRefusal),
+    /// A range that is not within the file (416 InvalidRange).
+    #[error("the range {start}..{end} is not within the file")]
+    InvalidRange {
+        /// Where it begins.
+        start: u64,
+        /// Where it ends, excluded.
+        end: u64,
+    },
+    /// A range that begins behind the end of a file that is read (416 InvalidRange, which tells the length).
+    #[error("the range begins behind the end of the file, which has {length} bytes")]
+    RangeBehindTheEnd {
+        /// The length of the file.
+        length: u64,
+    },
+    /// More bytes than the operation takes (413 RequestBodyTooLarge).
+    #[error("more than {0} bytes")]
+    TooLarge(u64),
+    /// A file that is longer than files can be (400 OutOfRangeInput, see the protocol).
+    #[error("a file of {0} bytes")]
+    FileTooLarge(u64),
+    /// A copy into the file is running (409 PendingCopyOperation).
+    #[error("there is currently a pending copy operation")]
+    PendingCopyOperation,
+    /// No copy into the file is running (409 NoPendingCopyOperation).
+    #[error("there is currently no pending copy operation")]
+    NoPendingCopyOperation,
+    /// Another copy into the file is running (409 CopyIdMismatch).
+    #[error("the copy id does not match the running copy")]
+    CopyIdMismatch,
+    /// The credential may create files, and this one exists (403).
+    #[error("this credential does not allow to overwrite a file")]
+    UnauthorizedOverwrite,
+    /// There is no security descriptor with this key (404).
+    #[error("there is no permission with this key")]
+    PermissionNotFound,
+    /// A security descriptor that is none (400 FileInvalidPermission).
+    #[error("the security descriptor is not valid: {0}")]
+    InvalidPermission(String),
+    /// A directory cannot be moved into itself (400 InvalidQueryParameterValue, see the protocol).
+    #[error("a directory cannot be moved below itself")]
+    MoveBelowItself,
+    /// The file is written so often that it could not be read or changed (503 ServerBusy).
+    #[error("the file changes too often")]
+    ChangesTooOften,
+    /// The credential does not allow it, or not any more.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// The credential of the source of a copy does not allow to read it, or not any more.
+    #[error("the source: {0}")]
+    SourceDenied(Denied),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

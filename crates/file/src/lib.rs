@@ -1,0 +1,32 @@
+//! The File service. It is a value, [`Files`], whose methods are the operations: one operation is one function over one
+//! transaction or one view, which authorises, reads rows, asks `concurrency` and the table of opens, writes rows.
+//!
+//! [`Files`] owns the store with the rows and bytes of the service, and the table of what is open: they meet in one value, so
+//! that REST and SMB, which both call its methods, have one truth about every file.
+//!
+//! Knows no protocol, no engine and no clock.
+//!
+//! **Invariants.** A file's bytes belong to its content, never to its name or its inode. The decision and the write it allows are in
+//! one transaction, and what is open cannot change in between. Deleting a share is one row and one sweep, moving
+//! a directory two rows, a snapshot of a share one number, however much is inside.
+
+#![expect(dead_code, reason = "the operations that use it come next")]
+
+mod errors;
+mod history;
+mod keys;
+mod needs;
+pub mod object;
+pub mod opens;
+mod permission;
+mod records;
+mod service;
+pub mod share;
+mod state;
+mod tree;
+mod upcase;
+
+pub use errors::{About, FileError};
+pub use permission::PermissionKey;
+pub use service::Files;
+pub use state::{FileAttributes, SmbProperties};
