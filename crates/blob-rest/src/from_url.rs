@@ -67,9 +67,9 @@ fn declared(request: &Request) -> Result<Declared, ServiceError> {
 /// Brings the bytes of an open source into a body.
 pub(crate) async fn bring_all(begun: Begun<'_>, opened: Opened, md5: bool) -> Result<Brought, ServiceError> {
     let Opened { found, mut bytes } = opened;
-    let mut taking = Taking(begun.writer(found.length).map_err(errors::of)?);
+    let mut taking = Taking(begun.writer(found.length)?);
     let computed = transfer::bring(&mut *bytes, &mut taking, found.length, md5).await?;
-    let body = taking.0.finish().await.map_err(errors::of)?;
+    let body = taking.0.finish().await?;
     let computed = Computed { crc64: Some(body.crc64()), ..computed };
     Ok(Brought { body, found: computed, source: sources::foreign(found, "") })
 }
@@ -79,7 +79,7 @@ struct Taking(BodyWriter);
 
 impl Sink for Taking {
     async fn write(&mut self, bytes: Bytes) -> Result<(), ServiceError> {
-        self.0.write(bytes).await.map_err(errors::of)
+        Ok(self.0.write(bytes).await?)
     }
 }
 

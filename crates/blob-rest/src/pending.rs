@@ -63,12 +63,12 @@ struct CopiedPiece {
 
 impl Piece for CopiedPiece {
     fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), Stop>> {
-        Box::pin(async { self.writer.write(bytes).await.map_err(stop) })
+        Box::pin(async { self.writer.write(bytes).await.map_err(|error| stop(error.into())) })
     }
 
     fn keep(self: Box<Self>, offset: u64) -> BoxFuture<'static, Result<(), Stop>> {
         Box::pin(async move {
-            let piece = self.writer.finish().await.map_err(stop)?;
+            let piece = self.writer.finish().await.map_err(|error| stop(error.into()))?;
             self.blobs.append_copied(&self.copy, offset, &piece).await.map_err(stop)
         })
     }

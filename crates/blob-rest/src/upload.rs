@@ -11,8 +11,6 @@ use rest::{
     headers, structured,
 };
 
-use crate::errors;
-
 /// What a request declares about its body.
 pub(crate) struct Upload {
     declared: Declared,
@@ -63,13 +61,13 @@ impl Upload {
         request: &mut Request,
         wants_md5: bool,
     ) -> Result<Received, ServiceError> {
-        let mut writer = begun.writer(self.length).map_err(errors::of)?;
+        let mut writer = begun.writer(self.length)?;
         let mut checksums = Checksums::new(wants_md5 || self.declared.md5.is_some(), false);
         while let Some(piece) = request.body.chunk().await? {
             checksums = checksums.take(piece.clone()).await;
-            writer.write(piece).await.map_err(errors::of)?;
+            writer.write(piece).await?;
         }
-        let body = writer.finish().await.map_err(errors::of)?;
+        let body = writer.finish().await?;
         let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
         self.declared.verify(&found)?;
         Ok(Received { body, md5: found.md5 })

@@ -1,87 +1,22 @@
-//! Bytes on their way into a blob: from the early decision that lets them in, through a chunk, to the operation that
-//! makes them visible.
+//! Bytes on their way into a blob.
 //!
-//! **Invariants.** Bytes are taken only for an operation that was authorised. Nothing refers to them before the operation's
-//! own transaction does; what is left behind is collected.
+//! **Invariant.** Bytes are taken only for an operation that was authorised.
 
-use bytes::Bytes;
-use store::{PendingChunk, Store, chunk::ChunkWriter};
+pub use store::body::{Begun, Body, BodyWriter};
 
-use crate::{Blobs, errors::BlobError};
+use crate::Blobs;
 
 /// Bodies up to this are taken once the caller is known to be allowed; for longer ones, lease and conditions are decided
 /// first too.
 const DECIDED_LATE: u64 = 64 * 1024;
 
-/// An operation whose bytes may come.
-#[derive(Clone, Copy)]
-pub struct Begun<'a> {
-    store: &'a Store,
-}
-
-impl Begun<'_> {
-    /// Takes a body of this length.
-    ///
-    /// # Errors
-    /// The disk is full, or the store does not take writes.
-    pub fn writer(self, length: u64) -> Result<BodyWriter, BlobError> {
-        Ok(BodyWriter(self.store.write_chunk(Some(length))?))
-    }
-}
-
 impl Blobs {
     pub(crate) const fn begun(&self) -> Begun<'_> {
-        Begun { store: &self.store }
+        Begun::new(&self.store)
     }
 }
 
 /// True when more than the permission is decided before a body is taken. `None` is one that has yet to be fetched.
 pub(crate) fn is_decided_early(length: Option<u64>) -> bool {
     length.is_none_or(|length| length > DECIDED_LATE)
-}
-
-/// A body that is coming.
-pub struct BodyWriter(Box<dyn ChunkWriter>);
-
-impl BodyWriter {
-    pub(crate) fn new(store: &Store, length: u64) -> Result<Self, BlobError> {
-        Begun { store }.writer(length)
-    }
-
-    /// Takes the next bytes. Waits when the disk is slower than the sender.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn write(&mut self, bytes: Bytes) -> Result<(), BlobError> {
-        Ok(self.0.write(bytes).await?)
-    }
-
-    /// Ends the body.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn finish(self) -> Result<Body, BlobError> {
-        Ok(Body(self.0.finish().await?))
-    }
-}
-
-/// A body that has come.
-pub struct Body(PendingChunk);
-
-impl Body {
-    /// Its bytes.
-    #[must_use]
-    pub const fn length(&self) -> u64 {
-        self.0.reference().length
-    }
-
-    /// The CRC-64 of its bytes.
-    #[must_use]
-    pub const fn crc64(&self) -> u64 {
-        self.0.reference().crc64
-    }
-
-    pub(crate) const fn chunk(&self) -> &PendingChunk {
-        &self.0
-    }
 }

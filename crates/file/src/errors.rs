@@ -57,6 +57,9 @@ pub enum FileError {
     /// The directory has entries (409 DirectoryNotEmpty).
     #[error("the directory is not empty")]
     DirectoryNotEmpty,
+    /// The topmost directory is there as long as the share is (409 CannotDeleteFileOrDirectory).
+    #[error("the topmost directory of a share cannot be deleted or moved")]
+    RootDirectory,
     /// What is open, or the read-only attribute, stands against it (409).
     #[error(transparent)]
     Open(#[from] RestRefusal),
@@ -89,6 +92,15 @@ pub enum FileError {
     /// A file that is longer than files can be (400 OutOfRangeInput, see the protocol).
     #[error("a file of {0} bytes")]
     FileTooLarge(u64),
+    /// The snapshot to compare with does not exist (404 or 409, see the protocol).
+    #[error("the previous snapshot does not exist")]
+    PreviousSnapshotNotFound,
+    /// The snapshot to compare with is newer (400).
+    #[error("the previous snapshot is newer")]
+    PreviousSnapshotCannotBeNewer,
+    /// The file was replaced since the snapshot to compare with (409).
+    #[error("the file was overwritten since the previous snapshot")]
+    FileOverwritten,
     /// A copy into the file is running (409 PendingCopyOperation).
     #[error("there is currently a pending copy operation")]
     PendingCopyOperation,

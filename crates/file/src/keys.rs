@@ -6,7 +6,7 @@ use store::{
     key::{KeyBuilder, KeyParser, KeyRange},
     space::Space,
 };
-use types::{Inode, Timestamp, UnitId, names::ShareName};
+use types::{ContentId, Inode, Timestamp, UnitId, names::ShareName};
 
 /// `(account, share name)`: the share.
 pub(crate) const SHARE: u8 = 0x01;
@@ -32,7 +32,7 @@ pub(crate) const USAGE: u8 = 0x0A;
 pub(crate) const SWEEP: u8 = 0x0B;
 /// `(share)`: a share that lost a snapshot, and may hold rows that nobody sees any more.
 pub(crate) const PRUNE: u8 = 0x0C;
-/// `(share, inode)`: a file whose map may hold what nobody sees any more.
+/// `(share, inode, content)`: a map that may hold what nobody sees any more.
 pub(crate) const PRUNE_MAP: u8 = 0x0D;
 /// `(share, inode)`: a file that was made shorter and whose map was not.
 pub(crate) const TRIM: u8 = 0x0E;
@@ -169,6 +169,11 @@ pub(crate) fn parse_node_history(bytes: &[u8]) -> Result<(UnitId, Inode, u64), S
     let history = (UnitId::new(parser.number()?), Inode::new(parser.number()?), parser.number()?);
     parser.end()?;
     Ok(history)
+}
+
+/// A map of a node that is to be pruned.
+pub(crate) fn prune_map(share: UnitId, inode: Inode, content: ContentId) -> Bytes {
+    node(PRUNE_MAP, share, inode).number(content.number()).build()
 }
 
 pub(crate) fn directory_guard(share: UnitId, directory: Inode) -> Bytes {

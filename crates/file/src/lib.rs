@@ -12,21 +12,37 @@
 
 #![expect(dead_code, reason = "the operations that use it come next")]
 
+pub mod body;
+mod content;
+pub mod create;
+pub mod delete;
+pub mod download;
 mod errors;
+pub mod file_lease;
 mod history;
 mod keys;
+pub mod list;
+pub mod list_ranges;
 mod needs;
 pub mod object;
 pub mod opens;
 mod permission;
+pub mod properties;
+pub mod ranges;
 mod records;
+pub mod rename;
 mod service;
 pub mod share;
+mod smb_change;
 mod state;
 mod tree;
 mod upcase;
+pub mod usage;
+mod write;
 
 pub use errors::{About, FileError};
 pub use permission::PermissionKey;
 pub use service::Files;
+pub use smb_change::{SmbChange, TimeChange};
 pub use state::{FileAttributes, SmbProperties};
+pub use write::{Preconditions, Written};

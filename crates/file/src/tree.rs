@@ -10,7 +10,7 @@
 
 use bytes::Bytes;
 use store::{Direction, Read, StoreError, Txn, epoch::Epochs};
-use types::{FileComponent, Inode, UnitId};
+use types::{ContentId, FileComponent, Inode, UnitId};
 
 use crate::{
     errors::FileError,
@@ -180,6 +180,22 @@ impl Tree {
     /// Removes a node. True when a snapshot keeps it.
     pub(crate) async fn delete_node(&self, txn: &Txn, inode: Inode) -> Result<bool, StoreError> {
         history::delete(txn, &self.node_place(inode), self.epochs).await
+    }
+
+    /// Whether what is kept of a node for snapshots needs a content.
+    pub(crate) async fn history_needs(
+        &self,
+        rows: &impl Read,
+        inode: Inode,
+        content: ContentId,
+    ) -> Result<bool, StoreError> {
+        let mut scan = rows.scan(self.node_place(inode).history.range(), Direction::Ascending);
+        while let Some(row) = scan.next().await? {
+            if Node::decode(&row.value)?.file.is_some_and(|file| file.content == content) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Makes an entry. The caller knows that the parent is there: it has read its node, or made it.

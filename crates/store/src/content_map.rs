@@ -282,13 +282,14 @@ pub struct MapWriter<'a> {
     content: ContentId,
     epochs: Epochs,
     slices: BTreeMap<ChunkRef, SliceChange>,
+    replaced: u64,
 }
 
 impl<'a> MapWriter<'a> {
     /// Writes at the current epoch of the content's owner.
     #[must_use]
     pub const fn new(txn: &'a Txn, content: ContentId, epochs: Epochs) -> Self {
-        Self { txn, content, epochs, slices: BTreeMap::new() }
+        Self { txn, content, epochs, slices: BTreeMap::new(), replaced: 0 }
     }
 
     /// Puts a slice at `offset`, over whatever is there.
@@ -332,9 +333,10 @@ impl<'a> MapWriter<'a> {
             if segment.end() <= start {
                 continue;
             }
+            let (from, to) = (segment.offset.max(start), segment.end().min(end));
+            self.replaced += to - from;
             self.remove_row(&segment, standing);
             if remember && !self.epochs.keeps(standing.epoch) {
-                let (from, to) = (segment.offset.max(start), segment.end().min(end));
                 self.txn.put(row_key(self.content, from, self.epochs.current), epoch::tombstone_of(to - from));
             }
             if segment.offset < start {
@@ -345,6 +347,12 @@ impl<'a> MapWriter<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Bytes that were visible where something was written over them or cleared.
+    #[must_use]
+    pub const fn replaced(&self) -> u64 {
+        self.replaced
     }
 
     fn remove_row(&mut self, segment: &Segment, standing: Standing) {

@@ -9,6 +9,7 @@
 
 mod answer;
 pub mod audit;
+pub mod body;
 pub mod chunk;
 pub mod clock;
 #[cfg(feature = "conformance")]

@@ -229,7 +229,7 @@ impl Blobs {
     /// # Errors
     /// The disk is full, or the store does not take writes.
     pub fn copied_piece(&self, _copy: &PendingCopy, length: u64) -> Result<BodyWriter, BlobError> {
-        BodyWriter::new(&self.store, length)
+        Ok(self.begun().writer(length)?)
     }
 
     /// Adds a piece of the source of a pending copy at its place. To add a piece again is harmless.

@@ -1,0 +1,195 @@
+//! The way of an operation that changes a directory or a file that exists: found by its path, asked of the table of opens,
+//! changed in one transaction.
+//!
+//! **Invariant.** What was found open or not stays so until the transaction is over, and the transaction changes the very
+//! node that was asked about: when the path leads elsewhere by then, it is all done again.
+
+use access::{Asked, Operation};
+use concurrency::{
+    conditions::{Conditions, Resource, WriteRule},
+    lease::{Leasable, Lease, LeaseId, LeaseUse},
+    rest_open::RestRequest,
+};
+use store::{Read, Scope, Txn};
+use types::{ETag, Inode, ServiceVersion, Timestamp, UnitId};
+
+use crate::{
+    Files,
+    errors::{About, FileError},
+    history::At,
+    object::Address,
+    state::{FileAttributes, Node, Share},
+    tree::{Found, Tree},
+};
+
+/// How often an operation is begun again because its path led elsewhere.
+const ATTEMPTS: usize = 64;
+
+/// The new ETag, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its ETag.
+    pub etag: ETag,
+    /// When it last changed.
+    pub last_modified: Timestamp,
+}
+
+impl Written {
+    pub(crate) const fn of(node: &Node) -> Self {
+        Self { etag: node.etag, last_modified: node.last_modified }
+    }
+}
+
+/// What a change is decided by besides what is open.
+#[derive(Clone, Debug)]
+pub struct Preconditions<'a> {
+    /// The service version.
+    pub version: ServiceVersion,
+    /// The lease id that was sent.
+    pub lease_id: Option<LeaseId>,
+    /// The conditions.
+    pub conditions: Conditions<'a>,
+}
+
+impl Default for Preconditions<'_> {
+    fn default() -> Self {
+        Self { version: ServiceVersion::NEWEST, lease_id: None, conditions: Conditions::default() }
+    }
+}
+
+impl Preconditions<'_> {
+    /// Decides a change of something that exists, and gives a file its lease to store.
+    pub(crate) fn admit(&self, usage: LeaseUse, node: &mut Node, now: Timestamp) -> Result<(), FileError> {
+        let lease = self.decide(usage, node, now)?;
+        if let Some(file) = &mut node.file {
+            file.lease = lease;
+        }
+        Ok(())
+    }
+
+    fn decide(&self, usage: LeaseUse, node: &Node, now: Timestamp) -> Result<Lease, FileError> {
+        let lease = match &node.file {
+            Some(file) => file.lease.admit(Leasable::File, usage, self.lease_id, now),
+            None => Lease::default().admit(Leasable::File, usage, self.lease_id, now),
+        };
+        let lease = lease.map_err(|refusal| FileError::Lease(About::File, refusal))?;
+        let resource = Resource::Present { etag: node.etag, last_modified: node.last_modified };
+        let met = self.conditions.check_write(WriteRule::EXISTING, resource, false);
+        met.map_err(FileError::Condition)?;
+        Ok(lease)
+    }
+
+    /// Decides a change that makes what is not there.
+    pub(crate) fn admit_absent(&self) -> Result<(), FileError> {
+        Lease::check_absent(self.version, self.lease_id).map_err(|refusal| FileError::Lease(About::File, refusal))?;
+        self.conditions.check_write(WriteRule::CREATING, Resource::Absent, false).map_err(FileError::Condition)
+    }
+
+    /// Decides a read.
+    pub(crate) fn admit_read(&self, node: &Node, now: Timestamp) -> Result<(), FileError> {
+        self.decide(LeaseUse::Read, node, now).map(|_| ())
+    }
+}
+
+/// An operation on a path, as the table of opens is asked about it.
+pub(crate) trait OnPath: Operation {
+    fn address(&self) -> &Address;
+
+    /// What it counts as beside the opens of SMB.
+    fn open(&self) -> RestRequest;
+}
+
+/// What an operation changes.
+pub(crate) struct Changing {
+    pub(crate) txn: Txn,
+    pub(crate) share: Share,
+    pub(crate) found: Found,
+}
+
+impl Changing {
+    pub(crate) fn tree(&self) -> Tree {
+        Tree::of(&self.share)
+    }
+}
+
+impl Files {
+    /// Changes what a path leads to.
+    ///
+    /// # Errors
+    /// The credential does not cover it, nothing is there, what is open or the operation itself stands against it, or the
+    /// store failed.
+    pub(crate) async fn change<Op, T, F, Fut>(&self, asked: &Asked<Op>, body: F) -> Result<T, FileError>
+    where
+        Op: OnPath,
+        F: Fn(Changing) -> Fut,
+        Fut: Future<Output = Result<T, FileError>>,
+    {
+        self.change_found(asked, false, body).await
+    }
+
+    /// The same for what gives space back: it is done while the disk is full.
+    pub(crate) async fn change_reclaiming<Op, T, F, Fut>(&self, asked: &Asked<Op>, body: F) -> Result<T, FileError>
+    where
+        Op: OnPath,
+        F: Fn(Changing) -> Fut,
+        Fut: Future<Output = Result<T, FileError>>,
+    {
+        self.change_found(asked, true, body).await
+    }
+
+    async fn change_found<Op, T, F, Fut>(&self, asked: &Asked<Op>, reclaims: bool, body: F) -> Result<T, FileError>
+    where
+        Op: OnPath,
+        F: Fn(Changing) -> Fut,
+        Fut: Future<Output = Result<T, FileError>>,
+    {
+        let (address, body) = (asked.address(), &body);
+        for _ in 0..ATTEMPTS {
+            let (rows, _) = self.view();
+            asked.authorize(&rows).await?;
+            let share = address.share.writable(&rows).await?;
+            let tree = Tree::of(&share);
+            let node = tree.find(&rows, address.components(), At::Present).await?.node;
+            let _claim = self.claim(share.unit, &node, asked.open())?;
+            let (inode, latch) = (node.inode, tree.latch(node.inode));
+            let scope = if reclaims { Scope::of(&latch).reclaims() } else { Scope::of(&latch) };
+            let changed = self.store.transact(scope, |txn| async move {
+                asked.authorize(&txn).await?;
+                match locate(&txn, address, inode).await? {
+                    Some((share, found)) => body(Changing { txn, share, found }).await.map(Some),
+                    None => Ok(None),
+                }
+            });
+            if let Some(done) = changed.await? {
+                return Ok(done);
+            }
+        }
+        Err(FileError::ChangesTooOften)
+    }
+
+    /// Asks the table of opens about a REST operation.
+    pub(crate) fn claim(&self, _share: UnitId, node: &Node, request: RestRequest) -> Result<(), FileError> {
+        let read_only = node.smb.attributes.has(FileAttributes::READ_ONLY);
+        if read_only && request.operation.is_refused_by_read_only() && !request.ignores_read_only {
+            return Err(concurrency::rest_open::RestRefusal::ReadOnlyAttribute.into());
+        }
+        Ok(())
+    }
+}
+
+impl Files {
+    /// The same for a read: what a snapshot keeps, nobody has open.
+    pub(crate) fn claim_at(&self, at: At, share: UnitId, node: &Node, request: RestRequest) -> Result<(), FileError> {
+        match at {
+            At::Present => self.claim(share, node, request),
+            At::Epoch(_) => Ok(()),
+        }
+    }
+}
+
+/// What the path leads to now; `None` when it is not the node that was asked about.
+async fn locate(rows: &impl Read, address: &Address, inode: Inode) -> Result<Option<(Share, Found)>, FileError> {
+    let share = address.share.writable(rows).await?;
+    let found = Tree::of(&share).find(rows, address.components(), At::Present).await?;
+    Ok((found.node.inode == inode).then_some((share, found)))
+}
