@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use queue::{expiry::ExpireMessages, sweep::SweepQueues};
 use store::{Store, sweep};
 use store_embedded::{
     EmbeddedEngine, OpenError, Options, Waiting,
@@ -399,10 +400,10 @@ impl World {
                 match kind {
                     2..5 => drop(sweep::step(&store).await),
                     5 => drop(engine.collect().await),
-                    6 => drop(blob::sweep::step(&store, &mut blob::sweep::Cursor::default()).await),
-                    7 => drop(queue::expiry::step(&store, &mut queue::expiry::Cursor::default()).await),
-                    8 => drop(queue::sweep::step(&store).await),
-                    _ => drop(table::sweep::step(&store).await),
+                    6 => drop(jobs::round(&mut blob::jobs(&store)).await),
+                    7 => drop(jobs::round(&mut [jobs::on::<ExpireMessages>(&store)]).await),
+                    8 => drop(jobs::round(&mut [jobs::on::<SweepQueues>(&store)]).await),
+                    _ => drop(jobs::round(&mut table::jobs(&store)).await),
                 }
                 busy.set(false);
             }),

@@ -29,3 +29,9 @@ pub use access_policy::{GetQueueAcl, SetQueueAcl};
 pub use pop_receipt::{InvalidReceipt, Receipt};
 pub use queue::Metadata;
 pub use service::Queues;
+
+/// The background work of the service.
+#[must_use]
+pub fn jobs(store: &store::Store) -> Vec<Box<dyn jobs::Work>> {
+    vec![jobs::on::<sweep::SweepQueues>(store), jobs::on::<expiry::ExpireMessages>(store)]
+}

@@ -44,8 +44,8 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
 }
 
 pub(crate) fn blob(of: &Incarnation) -> Arc<dyn Service> {
-    let (accounts, copies) = (Arc::clone(&of.accounts), Arc::clone(&of.copies));
-    Arc::new(BlobService::new(of.blobs.clone(), of.settings.clone(), accounts, copies))
+    let (accounts, transfers) = (Arc::clone(&of.accounts), Arc::clone(&of.transfers));
+    Arc::new(BlobService::new(of.blobs.clone(), of.settings.clone(), accounts, transfers))
 }
 
 pub(crate) fn queue(of: &Incarnation) -> Arc<dyn Service> {

@@ -22,9 +22,9 @@ use blob::{
     container::CreateContainer,
     object::Address,
 };
-use blob_rest::Here;
 use bytes::Bytes;
 use testkit::{ACCOUNT, Answer, KEY, Nowhere, RestService};
+use transfer::Here;
 use types::names::{AccountName, BlobName, ContainerName};
 
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) fn surroundings() -> Surroundings {
         public_access: true,
         bearer: Arc::new(Bearer::disabled()),
         outgoing: Arc::new(Nowhere),
-        here: Here { listeners: vec![here], ..Here::default() },
+        here: Here { listeners: vec![(Service::Blob, here)], ..Here::default() },
     }
 }
 

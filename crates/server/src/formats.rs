@@ -53,13 +53,9 @@ async fn read(path: &Path) -> String {
     let incarnation = incarnation(&engine).await;
     let mut transcript = everything::transcript(&incarnation).await;
     let store = &incarnation.store;
-    let (mut blobs, mut messages) = (blob::sweep::Cursor::default(), queue::expiry::Cursor::default());
-    while blob::sweep::step(store, &mut blobs).await.unwrap()
-        || queue::sweep::step(store).await.unwrap()
-        || queue::expiry::step(store, &mut messages).await.unwrap()
-        || table::sweep::step(store).await.unwrap()
-        || store::sweep::step(store).await.unwrap().more
-    {}
+    let services = [blob::jobs(store), queue::jobs(store), table::jobs(store), file::jobs(store)];
+    let mut works: Vec<_> = services.into_iter().flatten().chain([jobs::on::<jobs::Contents>(store)]).collect();
+    while jobs::round(&mut works).await.unwrap().more {}
     assert_eq!(everything::transcript(&incarnation).await, transcript, "the background changed something");
     time.advance(Duration::from_hours(2));
     transcript += &everything::transcript_of_hidden(&incarnation).await;

@@ -1,6 +1,6 @@
 //! An incarnation: a store, the services on it and all that they remember, built together, dropped together, never reused.
 //!
-//! Latches, heads of message indexes, tallies, pins of downloads, served accounts and copies under way are memory that is
+//! Latches, heads of message indexes, tallies, pins of downloads, what is open, served accounts and copies under way are memory that is
 //! right only while one process owns the data. All of it is in here and nowhere else, so that whoever takes the data over, in
 //! this process or another, begins with none of it. `docs/adr/0023-…` lists it.
 //!
@@ -12,11 +12,12 @@ use std::sync::Arc;
 use access::{AccountKey, Accounts, bearer::Bearer};
 use account::Settings;
 use blob::Blobs;
-use blob_rest::{Copies, Here};
+use file::Files;
 use queue::Queues;
 use rest::outgoing::Outgoing;
 use store::{Engine, Store, StoreError};
 use table::Tables;
+use transfer::{Here, Transfers};
 use types::names::AccountName;
 
 /// What an incarnation takes from the program around it. None of it is memory of what is stored.
@@ -39,7 +40,8 @@ pub(crate) struct Incarnation {
     pub(crate) blobs: Blobs,
     pub(crate) queues: Queues,
     pub(crate) tables: Tables,
-    pub(crate) copies: Arc<Copies>,
+    pub(crate) files: Files,
+    pub(crate) transfers: Arc<Transfers>,
 }
 
 impl Incarnation {
@@ -57,7 +59,8 @@ impl Incarnation {
             blobs: Blobs::new(store.clone()),
             queues: Queues::new(store.clone()),
             tables: Tables::new(store.clone()),
-            copies: Arc::new(Copies::new(outgoing, here)),
+            files: Files::new(store.clone()),
+            transfers: Arc::new(Transfers::new(outgoing, here)),
             store,
         })
     }

@@ -34,6 +34,7 @@ mod output;
 mod ports_file;
 mod progress;
 mod randomness;
+mod scheduler;
 mod serve;
 mod settings;
 mod tls;

@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use access::{AccountKey, Origin, bearer::Bearer};
+use access::{AccountKey, Origin, bearer::Bearer, need};
 use anyhow::{Context as _, Result, bail};
-use blob_rest::Here;
+use blob_rest::PendingCopies;
 use net::{Listener, Shutdown, Tls, descriptors};
 use rest::{Commons, Host, Service, limits::Limits};
 use tokio::{
@@ -19,6 +19,7 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     task::JoinSet,
 };
+use transfer::Here;
 
 use crate::{
     admin::Admin,
@@ -150,7 +151,9 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
     let blob = services.iter().filter(|service| service.name == "blob").flat_map(|service| &service.listeners);
     let here = Here {
         domains: config.domains.clone(),
-        listeners: blob.map(TcpListener::local_addr).collect::<Result<_, _>>()?,
+        listeners: blob
+            .map(|listener| Ok((need::Service::Blob, listener.local_addr()?)))
+            .collect::<std::io::Result<_>>()?,
         remote: config.copy_sources_remote.clone(),
     };
     let incarnation = Incarnation::open(Arc::clone(&opened.engine), surroundings(config, bearer, here)).await?;
@@ -178,8 +181,10 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         accounts: Arc::clone(&incarnation.accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);
-    ports.tasks.spawn(Arc::clone(&incarnation.copies).run(incarnation.blobs.clone(), shutdown.clone()));
-    ports.tasks.spawn(upkeep::run(incarnation.store.clone(), opened.clone(), metrics, shutdown));
+    let pending = PendingCopies::new(incarnation.blobs.clone());
+    let copies = vec![incarnation.transfers.work(shutdown.clone()), incarnation.transfers.finding(pending)];
+    let opens = incarnation.files.tending();
+    ports.tasks.spawn(upkeep::run(incarnation.store.clone(), opened.clone(), copies, opens, metrics, shutdown));
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let ports_file = config.ports_file.as_deref();
     let ports_file = ports_file.map(|path| PortsFile::write(path, scheme, &endpoints, admin_address)).transpose()?;

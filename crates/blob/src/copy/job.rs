@@ -6,6 +6,7 @@
 use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::lease::{Leasable, LeaseId, LeaseUse};
+use jobs::{Job, Progress};
 use store::{
     Direction, PendingChunk, Read, Scope, Store, Txn,
     content::{self, Holdings},
@@ -400,9 +401,22 @@ async fn abort(txn: &Txn, request: &Authorized<'_, AbortCopy>) -> Result<(), Blo
     Ok(())
 }
 
-/// Goes on with copies of maps, and gives up copies that take too long, of a bounded number of rows behind the cursor. True
-/// when another step would find something.
-pub(crate) async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<bool, BlobError> {
+/// Goes on with copies of maps, and gives up copies that take too long, of a bounded number of rows behind the cursor. What
+/// is done are copies that went on.
+#[derive(Debug)]
+pub struct CopyMaps;
+
+impl Job for CopyMaps {
+    const NAME: &'static str = "copies";
+    type Cursor = CopyCursor;
+    type Error = BlobError;
+
+    async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<Progress, BlobError> {
+        step(store, cursor).await
+    }
+}
+
+async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<Progress, BlobError> {
     let is_overdue =
         |job: &CopyJob| store.now().saturating_since(Timestamp::from_ticks(job.started)) > limits::COPY_MAX;
     let mut jobs = walk(&store.snapshot(), cursor, LOOKED_AT).await?;
@@ -413,7 +427,7 @@ pub(crate) async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<bool,
         cursor.0 = jobs.last().map(|(key, _)| key.clone());
     }
     // A round that is not over is gone on with soon.
-    let mut more = !cursor.is_at_start();
+    let (unfinished, mut done) = (!cursor.is_at_start(), 0);
     for (key, job) in jobs {
         let (container, name) = keys::parse_named(&key, keys::COPY)?;
         let place = Place { account: UnitId::new(job.account), container, name: &name };
@@ -425,12 +439,13 @@ pub(crate) async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<bool,
             })
             .await;
         match went_on {
-            Ok(()) => more = true,
+            Ok(()) => done += 1,
             Err(BlobError::NoPendingCopyOperation) => {} // it ended meanwhile
             Err(error) => return Err(error),
         }
     }
-    Ok(more)
+    let found = Progress::found(done);
+    Ok(Progress { more: found.more || unfinished, ..found })
 }
 
 async fn give_up(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<(), BlobError> {
