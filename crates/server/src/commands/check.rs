@@ -53,6 +53,7 @@ async fn audit_services(rows: &Snapshot) -> Result<Vec<String>> {
         ("blob", blob::audit::audit(rows).await?.problems),
         ("queue", queue::audit::audit(rows).await?.problems),
         ("table", table::audit::audit(rows).await?.problems),
+        ("file", file::audit::audit(rows).await?.problems),
     ];
     let named = |(service, problems): (&str, Vec<String>)| {
         problems.into_iter().map(|problem| format!("{service} service: {problem}")).collect::<Vec<_>>()
