@@ -12,9 +12,5 @@ from lazuli import Server
 
 @pytest.fixture(scope="module")
 def server():
-    running = Server().start()
-    yield running
-    assert running.stop() == 0
-    checked = running.check()
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    running.remove()
+    with Server().checked() as running:
+        yield running

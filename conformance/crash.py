@@ -42,12 +42,11 @@ def kill_under_load(connect, write, verify):
             writer.join()
         if broken:
             raise broken[0]
-        checked = server.check()
-        assert checked.returncode == 0, f"round {number}: {checked.stdout}{checked.stderr}"
+        server.must_be_clean(f"round {number}:")
     server.start()
     verify(connect(server))
     assert server.stop() == 0
-    assert server.check().returncode == 0
+    server.must_be_clean()
     server.remove()
 
 

@@ -1,5 +1,6 @@
 """Starts the built server on free ports with a data directory of its own, and stops it again."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -102,6 +103,26 @@ class Server:
     def check(self):
         """`lazuli check` of the data directory; the server must be down."""
         return subprocess.run([BINARY, "check", "--data-dir", self.data], capture_output=True, text=True)
+
+    def must_be_clean(self, when=""):
+        """`lazuli check` finds nothing; the server must be down."""
+        found = self.check()
+        assert found.returncode == 0, f"{when} {found.stdout}{found.stderr}"
+
+    @contextlib.contextmanager
+    def checked(self):
+        """Running; at the end it is stopped and its data looked through. A failure leaves no process behind."""
+        self.start()
+        try:
+            yield self
+        except BaseException:
+            self.kill()
+            raise
+        else:
+            assert self.stop() == 0
+            self.must_be_clean()
+        finally:
+            self.remove()
 
     def remove(self):
         self.directory.cleanup()

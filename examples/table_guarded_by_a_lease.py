@@ -35,8 +35,8 @@ class TableLock:
             self.blob.upload_blob(b"", overwrite=False)
 
     @contextlib.contextmanager
-    def held(self, patience_seconds=30):
-        deadline = time.monotonic() + patience_seconds
+    def held(self, timeout_seconds=30):
+        deadline = time.monotonic() + timeout_seconds
         while True:
             try:
                 lease = self.blob.acquire_lease(LEASE_SECONDS)

@@ -9,8 +9,14 @@ from raw import Client
 
 
 @pytest.fixture(scope="module")
-def service(server):
-    return BlobServiceClient.from_connection_string(server.connection_string, retry_total=0)
+def client_options():
+    """Of the SDK's client; a module may have others."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def service(server, client_options):
+    return BlobServiceClient.from_connection_string(server.connection_string, retry_total=0, **client_options)
 
 
 @pytest.fixture()

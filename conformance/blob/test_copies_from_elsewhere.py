@@ -25,12 +25,8 @@ def ended(blob):
 
 @pytest.fixture(scope="module")
 def open_server():
-    running = Server("--copy-sources", "any").start()
-    yield running
-    assert running.stop() == 0
-    checked = running.check()
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    running.remove()
+    with Server("--copy-sources", "any").checked() as running:
+        yield running
 
 
 def client(server, name):
@@ -100,8 +96,7 @@ def test_a_copy_goes_on_after_a_crash(open_server):
         copy_id = blob.start_copy_from_url(site.url)["copy_id"]
         until(lambda: blob.get_blob_properties().copy.progress == f"{PIECE}/{len(data)}")
         server.kill()
-        checked = server.check()
-        assert checked.returncode == 0, checked.stdout + checked.stderr
+        server.must_be_clean()
         site.go_on.set()
         server.start()
         blob = client(server, "crash")

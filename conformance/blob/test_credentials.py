@@ -69,25 +69,14 @@ def issuer():
 def server(issuer, tmp_path_factory):
     keys = tmp_path_factory.mktemp("issuer") / "jwks.json"
     keys.write_text(issuer.jwks())
-    running = Server("--bearer-issuer", ISSUER, "--bearer-keys", keys).start()
-    yield running
-    assert running.stop() == 0
-    checked = running.check()
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    running.remove()
-
-
-@pytest.fixture(scope="module")
-def service(server):
-    return BlobServiceClient.from_connection_string(server.connection_string, retry_total=0)
+    with Server("--bearer-issuer", ISSUER, "--bearer-keys", keys).checked() as running:
+        yield running
 
 
 @pytest.fixture()
-def container(service):
-    client = service.create_container(f"c-{uuid.uuid4()}")
-    client.upload_blob("dir/a b", b"content", metadata={"k": "v"})
-    yield client
-    client.delete_container()
+def container(container):
+    container.upload_blob("dir/a b", b"content", metadata={"k": "v"})
+    return container
 
 
 def refused(call, status, code):

@@ -38,22 +38,12 @@ def many_files_for_us():
 
 @contextlib.contextmanager
 def running(*flags, **popen):
-    server = Server(*flags, **popen).start()
-    try:
+    with Server(*flags, **popen).checked() as server:
         client = Client(server.port)
         assert client.call("PUT", "/private", {"restype": "container"}).status == 201
         headers = {"x-ms-blob-public-access": "container"}
         assert client.call("PUT", "/public", {"restype": "container"}, headers).status == 201
         yield server
-    except BaseException:
-        server.kill()
-        raise
-    else:
-        assert server.stop() == 0
-        checked = server.check()
-        assert checked.returncode == 0, checked.stdout + checked.stderr
-    finally:
-        server.remove()
 
 
 def put(call, name, content):

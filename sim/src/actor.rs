@@ -3,13 +3,12 @@
 use std::{cell::RefCell, rc::Rc};
 
 use testkit::{
-    Answer,
+    Answer, Random,
     client::Request,
     linearizability::{
         Bounds, Call, History, Model, Verdict, check,
         models::{append_blob::AppendBlob, blob::Blob, message::Message, page_blob::PageBlob, partition::Partition},
     },
-    random::Random,
     workload::{
         Plan, WorkloadError, append_blob::AppendPlan, blob::BlobPlan, page_blob, partition::PartitionPlan, queue,
     },
@@ -109,7 +108,7 @@ fn verdict<M: Model>(model: &M, history: &History<M::Op, M::Answer>) -> Result<b
 
 /// The objects of a world.
 pub(crate) fn objects(random: &mut Random, clients: u32) -> Vec<Object> {
-    let mut seed = || random.next();
+    let mut seed = || random.number();
     let blob = |name: &str, kind: &'static str| {
         Request::new("PUT", format!("/box/{name}")).header("x-ms-blob-type", kind).header("x-ms-meta-made", "1")
     };

@@ -4,7 +4,7 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use account::Settings;
 use blob::Blobs;
-use blob_rest::{BlobService, Copies, Here};
+use blob_rest::BlobService;
 use queue::Queues;
 use queue_rest::QueueService;
 use store::Store;
@@ -12,6 +12,7 @@ use store_embedded::EmbeddedEngine;
 use table::Tables;
 use table_rest::TableService;
 use testkit::{Nowhere, Parts, RestService};
+use transfer::{Here, Transfers};
 
 /// What ends with the process.
 pub(crate) struct Life {
@@ -35,9 +36,9 @@ impl Life {
 }
 
 pub(crate) fn blobs(parts: Parts) -> Arc<dyn rest::Service> {
-    let copies = Copies::new(Arc::new(Nowhere), Here::default());
+    let transfers = Transfers::new(Arc::new(Nowhere), Here::default());
     let settings = Settings::new(parts.store.clone());
-    Arc::new(BlobService::new(Blobs::new(parts.store), settings, parts.accounts, Arc::new(copies)))
+    Arc::new(BlobService::new(Blobs::new(parts.store), settings, parts.accounts, Arc::new(transfers)))
 }
 
 pub(crate) fn queues(parts: Parts) -> Arc<dyn rest::Service> {

@@ -6,17 +6,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use queue::{expiry::ExpireMessages, sweep::SweepQueues};
 use store::{Store, sweep};
 use store_embedded::{
-    EmbeddedEngine, Options,
+    EmbeddedEngine, OpenError, Options, Waiting,
     disk::{Fault, FaultyDisk, SimulatedDisk},
 };
 use tempfile::TempDir;
 use testkit::{
-    RestService,
+    Random, RestService,
     client::Request,
     flawed::{self, FlawedEngine},
-    random::Random,
 };
 
 use crate::{
@@ -244,15 +244,10 @@ impl World {
         Ok(())
     }
 
-    fn options() -> Options {
-        Options {
-            memtable_bytes: 64 * 1024 * 1024,
-            cache_bytes: 256 * 1024,
-            log_segment_bytes: 64 * 1024,
-            reserve_bytes: 0,
-            background: false,
-            ..Options::default()
-        }
+    /// Opens the engine on what the disk holds; `waiting` is what it calls while it waits for room.
+    fn open(&self, waiting: Waiting) -> Result<EmbeddedEngine, OpenError> {
+        let disk = Arc::new(flaw::disk(self.faulty.clone(), self.flaw));
+        EmbeddedEngine::open_stepped(disk, self.index.path(), self.clock.clone(), Options::by_hand(), waiting)
     }
 
     /// Opens the store and starts the services.
@@ -260,14 +255,7 @@ impl World {
         let faulty = self.faulty.clone();
         // Whoever waits for room gets it: somebody has tidied up.
         let waiting = Box::new(move || faulty.heal());
-        let disk = flaw::disk(self.faulty.clone(), self.flaw);
-        let opened = EmbeddedEngine::open_stepped(
-            Arc::new(disk),
-            self.index.path(),
-            self.clock.clone(),
-            Self::options(),
-            waiting,
-        );
+        let opened = self.open(waiting);
         let engine = Arc::new(opened.map_err(|error| format!("open: {error}"))?);
         let store = if self.flaw == Some(Flaw::LeaseOutlivesExpiry) && self.counts.crashes > 0 {
             Store::seeded(
@@ -342,7 +330,7 @@ impl World {
         self.counts.crashes += 1;
         let power = self.random.percent(75);
         self.disk.fail_power_at(0);
-        let image = self.disk.crash(self.random.next());
+        let image = self.disk.crash(self.random.number());
         self.executor.clear();
         for actor in self.objects.iter().flat_map(|object| &object.actors) {
             actor.borrow_mut().lost();
@@ -364,16 +352,8 @@ impl World {
             self.counts.crashes += 1;
             self.disk.fail_power_at(self.disk.calls() + self.random.below(14));
             self.faulty = FaultyDisk::new(self.disk.clone());
-            let disk = flaw::disk(self.faulty.clone(), self.flaw);
-            let opened = EmbeddedEngine::open_stepped(
-                Arc::new(disk),
-                self.index.path(),
-                self.clock.clone(),
-                Self::options(),
-                Box::new(|| ()),
-            );
-            drop(opened);
-            self.disk = SimulatedDisk::from_image(self.disk.crash(self.random.next()));
+            drop(self.open(Box::new(|| ())));
+            self.disk = SimulatedDisk::from_image(self.disk.crash(self.random.number()));
         }
         self.faulty = FaultyDisk::new(self.disk.clone());
         self.trace.borrow_mut().line(&format_args!("crash {power} {}", self.clock.micros()));
@@ -420,10 +400,10 @@ impl World {
                 match kind {
                     2..5 => drop(sweep::step(&store).await),
                     5 => drop(engine.collect().await),
-                    6 => drop(blob::sweep::step(&store, &mut blob::sweep::Cursor::default()).await),
-                    7 => drop(queue::expiry::step(&store, &mut queue::expiry::Cursor::default()).await),
-                    8 => drop(queue::sweep::step(&store).await),
-                    _ => drop(table::sweep::step(&store).await),
+                    6 => drop(jobs::round(&mut blob::jobs(&store)).await),
+                    7 => drop(jobs::round(&mut [jobs::on::<ExpireMessages>(&store)]).await),
+                    8 => drop(jobs::round(&mut [jobs::on::<SweepQueues>(&store)]).await),
+                    _ => drop(jobs::round(&mut table::jobs(&store)).await),
                 }
                 busy.set(false);
             }),

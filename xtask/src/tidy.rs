@@ -6,9 +6,11 @@
 mod arrows;
 mod layout;
 mod manifests;
+mod names;
 mod places;
 mod protocols;
 mod rings;
+mod statics;
 mod tree;
 
 use crate::Outcome;
@@ -48,6 +50,8 @@ pub fn check(root: &Path) -> Result<Vec<Violation>> {
     violations.extend(layout::check(&files));
     violations.extend(places::check(&files));
     violations.extend(protocols::check(&files));
+    violations.extend(names::check(&files));
+    violations.extend(statics::check(&files));
     violations.sort();
     Ok(violations)
 }

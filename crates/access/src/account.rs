@@ -113,7 +113,7 @@ pub enum Origin {
 /// An account that is served.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Its name.
+    /// What clients write into addresses and signatures.
     pub name: AccountName,
     /// Its unit in the store: what is in it is found by this, never by the name.
     pub unit: UnitId,

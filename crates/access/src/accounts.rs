@@ -9,33 +9,19 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use serde::{Deserialize, Serialize};
-use store::{
-    Direction, Read, Scope, Store, StoreError,
-    engine::Sequence,
-    key::{KeyBuilder, KeyParser},
-    space::Space,
-};
+use store::{Direction, Read, Scope, Store, StoreError, engine::Sequence};
 use types::{UnitId, names::AccountName};
 
 use crate::{
     account::{Account, AccountKey, DEVELOPMENT_KEY, Origin},
     bearer::Bearer,
+    records::{self, AccountRecord},
 };
 
-const NAME: u8 = 1;
-const FORMAT: u8 = 2;
 /// An account has at most two keys, so that one can be changed while the other is in use.
 pub const KEYS_MAX: usize = 2;
 /// Most accounts that are stored.
 const STORED_MAX: usize = 10_000;
-
-#[derive(Serialize, Deserialize)]
-struct AccountRecord {
-    unit: u64,
-    /// None for an account that is configured, or was removed.
-    keys: Vec<Vec<u8>>,
-}
 
 /// Why accounts could not be changed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -158,7 +144,7 @@ impl Accounts {
             if !record.keys.is_empty() {
                 return Err(AccountChangeError::Exists(name.as_str().to_owned()));
             }
-            record.unit = unit.number();
+            record.unit = unit;
             record.keys = keys.iter().map(|key| key.bytes().to_vec()).collect();
             Ok(())
         })
@@ -222,15 +208,15 @@ impl Accounts {
         name: &AccountName,
         change: impl Fn(&mut AccountRecord) -> Result<(), AccountChangeError> + Sync,
     ) -> Result<(), AccountChangeError> {
-        let (key, change) = (&row_key(name), &change);
+        let (key, change) = (&records::account_key(name), &change);
         store
             .transact(Scope::new(), |txn| async move {
                 let Some(row) = txn.get(key).await? else {
                     return Err(AccountChangeError::NotFound(name.as_str().to_owned()));
                 };
-                let mut record = decode(&row)?;
+                let mut record = AccountRecord::decode(&row)?;
                 change(&mut record)?;
-                txn.put(key.clone(), encode(&record)?);
+                txn.put(key.clone(), record.encode());
                 Ok(())
             })
             .await?;
@@ -241,17 +227,17 @@ impl Accounts {
     async fn reload(&self, store: &Store) -> Result<(), StoreError> {
         let snapshot = store.snapshot();
         let at = snapshot.instant();
-        let mut rows = snapshot.scan(KeyBuilder::new(Space::Account, NAME).range(), Direction::Ascending);
+        let mut rows = snapshot.scan(records::accounts(), Direction::Ascending);
         let mut stored = Vec::new();
         // Every row: a name keeps its row for ever, also when nothing opens the account any more.
         while let Some(row) = rows.next().await? {
-            let record = decode(&row.value)?;
+            let record = AccountRecord::decode(&row.value)?;
             if record.keys.is_empty() {
                 continue;
             }
-            let name = AccountName::parse(&parse_name(&row.key)?).map_err(|_| malformed())?;
+            let name = records::parse_account_key(&row.key)?;
             let keys = record.keys.iter().map(|key| AccountKey::new(key)).collect();
-            stored.push(Account { name, unit: UnitId::new(record.unit), keys, origin: Origin::Stored });
+            stored.push(Account { name, unit: record.unit, keys, origin: Origin::Stored });
         }
         let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
         if served.at.is_some_and(|newer| newer > at) {
@@ -279,43 +265,17 @@ fn private(key: &AccountKey) -> Result<(), AccountChangeError> {
 
 /// The unit of a name, the one it had before if it had one.
 async fn unit_of(store: &Store, name: &AccountName) -> Result<UnitId, StoreError> {
-    let key = &row_key(name);
+    let key = &records::account_key(name);
     store
         .transact(Scope::new(), |txn| async move {
             if let Some(row) = txn.get(key).await? {
-                return decode(&row).map(|record| UnitId::new(record.unit));
+                return AccountRecord::decode(&row).map(|record| record.unit);
             }
-            let unit = txn.fresh_id();
-            txn.put(key.clone(), encode(&AccountRecord { unit, keys: Vec::new() })?);
-            Ok(UnitId::new(unit))
+            let unit = UnitId::new(txn.fresh_id());
+            txn.put(key.clone(), AccountRecord { unit, keys: Vec::new() }.encode());
+            Ok(unit)
         })
         .await
-}
-
-fn row_key(name: &AccountName) -> bytes::Bytes {
-    KeyBuilder::new(Space::Account, NAME).bytes(name.as_str().as_bytes()).build()
-}
-
-fn parse_name(key: &[u8]) -> Result<String, StoreError> {
-    let mut parser = KeyParser::new(key, Space::Account, NAME)?;
-    let name = String::from_utf8(parser.bytes()?.into_owned()).map_err(|_| malformed())?;
-    parser.end()?;
-    Ok(name)
-}
-
-fn encode(record: &AccountRecord) -> Result<Vec<u8>, StoreError> {
-    postcard::to_extend(record, vec![FORMAT]).map_err(|_| malformed())
-}
-
-fn decode(row: &[u8]) -> Result<AccountRecord, StoreError> {
-    match row.split_first() {
-        Some((&FORMAT, record)) => postcard::from_bytes(record).map_err(|_| malformed()),
-        _ => Err(malformed()),
-    }
-}
-
-fn malformed() -> StoreError {
-    StoreError::corrupt("the row of an account")
 }
 
 #[cfg(test)]
@@ -394,10 +354,10 @@ mod tests {
     #[tokio::test]
     async fn accounts_that_were_removed_hide_nobody() {
         let store = MemoryEngine::new(SystemTime::default()).store();
-        let removed = &encode(&AccountRecord { unit: 1, keys: Vec::new() }).unwrap();
+        let removed = &AccountRecord { unit: UnitId::new(1), keys: Vec::new() }.encode();
         let filled = store.transact(Scope::new(), |txn| async move {
             for number in 0..STORED_MAX {
-                txn.put(row_key(&name(&format!("gone{number}"))), removed.clone());
+                txn.put(records::account_key(&name(&format!("gone{number}"))), removed.clone());
             }
             Ok::<_, StoreError>(())
         });

@@ -7,7 +7,7 @@ use crate::need::Action;
 pub struct Actions(u8);
 
 impl Actions {
-    /// Nothing.
+    /// No action at all.
     pub const NONE: Self = Self(0);
 
     const fn bit(action: Action) -> u8 {

@@ -113,7 +113,7 @@ impl Grant {
         Self::new(accounts, account, now, Credential::Anonymous)
     }
 
-    /// The account.
+    /// The account that it was verified for.
     #[must_use]
     pub const fn account(&self) -> &Arc<Account> {
         &self.account

@@ -15,8 +15,11 @@ mod delegation_key;
 mod grant;
 pub mod instant;
 pub mod need;
+mod records;
 pub mod sas;
 pub mod shared_key;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use account::{Account, AccountKey, Origin};
 pub use accounts::{AccountChangeError, Accounts, KEYS_MAX};

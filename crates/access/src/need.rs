@@ -194,7 +194,7 @@ impl Rule {
 }
 
 /// Who may read without a credential.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PublicAccess {
     /// Nobody.
     #[default]
@@ -208,11 +208,11 @@ pub enum PublicAccess {
 /// What one request needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Need<'a> {
-    /// The account.
+    /// The account that is asked, whose keys and roles count.
     pub account: UnitId,
-    /// The service.
+    /// The service that is asked.
     pub service: Service,
-    /// Where.
+    /// The service as a whole, or what in it.
     pub place: Place<'a>,
     /// What must be allowed there.
     pub rule: Rule,

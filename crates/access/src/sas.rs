@@ -37,7 +37,7 @@ use scope::Scope;
 /// What a signature is used on: the parts of a request that are signed or checked.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedTarget<'a> {
-    /// The service.
+    /// The service that the request was sent to.
     pub service: Service,
     /// The name of the account, without the mark of the secondary endpoint.
     pub account: &'a str,
@@ -97,9 +97,9 @@ pub enum SasRefusal {
     /// Not yet, or no more.
     #[error("signature not valid in the specified time frame: {}", frame(*start, *expiry, *now))]
     Time {
-        /// From when on.
+        /// The start of the signature or of its policy.
         start: Option<Timestamp>,
-        /// Until when.
+        /// The end of the signature or of its policy.
         expiry: Option<Timestamp>,
         /// The time of the request.
         now: Timestamp,
@@ -185,6 +185,7 @@ pub fn verify(
     now: Timestamp,
 ) -> Result<Grant, SasRefusal> {
     let signature = fields.signature.and_then(|text| STANDARD.decode(text).ok()).ok_or(SasRefusal::Field("sig"))?;
+    // The signature first: who cannot sign learns nothing of what else is wrong.
     let (key, reach) = authenticate(account, target, fields, &signature)?;
     if let Some(user) = fields.delegated_object {
         let same_tenant = |identity: &Identity| fields.delegated_tenant.is_none_or(|tenant| identity.tenant == tenant);
@@ -206,6 +207,7 @@ pub fn verify(
         entities: entities(fields)?,
         encryption_scope: fields.encryption_scope.map(str::to_owned),
     };
+    // What the signature leaves out a stored policy must say; that is read later, in the view that serves the request.
     if sas.policy.is_none() && sas.permissions.is_none() {
         return Err(SasRefusal::Field("sp"));
     }

@@ -25,7 +25,7 @@ const WINDOW: Duration = Duration::from_mins(15);
 pub struct SignedParts<'a> {
     /// The service: the Table service has strings of its own.
     pub service: Service,
-    /// The method.
+    /// The HTTP verb as it was sent.
     pub method: &'a str,
     /// The path as it was sent, still encoded.
     pub raw_path: &'a str,

@@ -174,6 +174,6 @@ pub(crate) async fn set(txn: &Txn, request: &Authorized<'_, SetServiceProperties
     properties.cors = cors.unwrap_or(properties.cors);
     properties.default_service_version = default_service_version.or(properties.default_service_version);
     properties.share_delete_retention = share_delete_retention.or(properties.share_delete_retention);
-    txn.put(record::key(request.account, request.service), record::encode(&properties)?);
+    txn.put(record::key(request.account, request.service), record::encode(&properties));
     Ok(())
 }

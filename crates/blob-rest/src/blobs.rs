@@ -55,6 +55,7 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
         response = response.text_header(header::CONTENT_RANGE, &content_range(&wanted, found.length));
     }
     if let Some(md5) = whole_md5 {
+        // `Content-MD5` is of the bytes in the answer; that of the whole blob has a name of its own then.
         let name = if ranged { BLOB_CONTENT_MD5 } else { headers::CONTENT_MD5 };
         response = response.text_header(name, &md5);
     }
@@ -69,6 +70,7 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
         }
         return Ok(response.content(ResponseBody::bytes(part)));
     }
+    // A small one is here as a whole: it leaves in one write with its head.
     let body = if bytes <= SMALL_BYTES {
         ResponseBody::bytes(reader.collect(wanted).await.map_err(errors::of)?)
     } else {

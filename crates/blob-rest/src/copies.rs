@@ -1,5 +1,6 @@
 //! Copy Blob, Copy Blob From URL, Put Blob From URL, Abort Copy Blob.
 
+use access::need::Service;
 use blob::{
     CopyStatus,
     copy::{AbortCopy, Copied, CopiedCrc64, CopyBlob, CopyMode},
@@ -11,19 +12,16 @@ use rest::{
     checksum::{self, Declared, Md5Bytes},
     headers,
 };
+use transfer::{Local, Place, Source, SourceUse, Wanted};
 use types::limits;
 
 use crate::{
-    BlobService, answers, conditions,
-    errors::{self, sources::SourceUse},
-    from_url,
+    BlobService, answers, conditions, errors, from_url,
     header_names::{
         BLOB_TYPE, COPY_ACTION, COPY_ID, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, COPY_STATUS, SEAL_BLOB,
         SOURCE_CONTENT_MD5,
     },
-    metadata, names, put_blob,
-    sources::{self, Named, Source},
-    tags, tier,
+    metadata, names, pending, put_blob, sources, tags, tier,
     upload::no_body,
 };
 
@@ -33,23 +31,23 @@ pub(crate) async fn copy_blob(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let source = Named::of(service, request, SourceUse::Later)?;
+    let source = service.source(request, SourceUse::Later)?;
     let wanted = destination(service, caller, request, &source, CopyMode::CopyBlob)?;
     let copied = match &source.place {
-        Source::Here { target, secure } => {
-            let copied = here(service, caller, request, wanted, &source, (target, *secure)).await?;
+        Place::Here(local) if local.service == Service::Blob => {
+            let copied = here(service, caller, request, wanted, &source, local).await?;
             copied.ok_or_else(ServiceError::internal)? // it is pending instead
         }
-        Source::Elsewhere => {
+        Place::Here(_) => by_bytes(service, caller, request, wanted, &source, None).await?,
+        Place::Elsewhere => {
             let asked = caller.ask(wanted);
             // Nothing is asked of others for somebody who may not copy here.
             service.blobs.admit(&asked).await.map_err(errors::of)?;
-            let fetched = source.fetch(service, request, true, None).await?;
-            let found = source.described(&fetched)?;
-            drop(fetched);
+            let found = service.transfers.sources.look(&source, request).await?;
+            let found = sources::foreign(found, source.secret_url());
             let begun = service.blobs.begin_pending_copy(&asked, &found).await;
             let (copied, pending) = begun.map_err(errors::of)?;
-            service.copies.tell(pending);
+            service.transfers.tell(pending::pending(&service.blobs, pending));
             copied
         }
     };
@@ -62,7 +60,7 @@ pub(crate) async fn copy_blob_from_url(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let source = Named::of(service, request, SourceUse::Whole)?;
+    let source = service.source(request, SourceUse::Whole)?;
     let (copied, md5) = at_once(service, caller, request, &source, CopyMode::CopyBlobFromUrl).await?;
     let response = answer(caller, Response::new(StatusCode::ACCEPTED), &copied);
     Ok(checked(service, response, &copied, md5).await)
@@ -80,7 +78,7 @@ pub(crate) async fn put_blob_from_url(
         // Nothing makes another kind of blob at once, and a block blob is not what was asked for.
         other => return Err(ServiceError::invalid_header(BLOB_TYPE.as_str(), other)),
     }
-    let source = Named::of(service, request, SourceUse::Whole)?;
+    let source = service.source(request, SourceUse::Whole)?;
     let (copied, md5) = at_once(service, caller, request, &source, CopyMode::PutBlobFromUrl).await?;
     let response = answers::written(Response::new(StatusCode::CREATED), caller.version, copied.written);
     Ok(checked(service, answers::not_encrypted(response), &copied, md5).await)
@@ -113,7 +111,7 @@ async fn at_once(
     service: &BlobService,
     caller: &Caller,
     request: &Request,
-    source: &Named<'_>,
+    source: &Source<'_>,
     mode: CopyMode,
 ) -> Result<(Copied, Option<Md5Bytes>), ServiceError> {
     let wanted = destination(service, caller, request, source, mode)?;
@@ -122,8 +120,8 @@ async fn at_once(
         None => None,
     };
     // What the client says about the bytes can only be checked by reading them.
-    if let (Source::Here { target, secure }, None) = (&source.place, declared)
-        && let Some(copied) = here(service, caller, request, wanted.clone(), source, (target, *secure)).await?
+    if let (Some(local), None) = (source.here(Service::Blob), declared)
+        && let Some(copied) = here(service, caller, request, wanted.clone(), source, local).await?
     {
         return Ok((copied, None));
     }
@@ -136,7 +134,7 @@ async fn by_bytes(
     caller: &Caller,
     request: &Request,
     wanted: CopyBlob<'_>,
-    source: &Named<'_>,
+    source: &Source<'_>,
     declared: Option<Md5Bytes>,
 ) -> Result<Copied, ServiceError> {
     let mode = wanted.mode;
@@ -147,16 +145,8 @@ async fn by_bytes(
         CopyMode::CopyBlobFromUrl => limits::COPY_BLOB_FROM_URL_MAX_BYTES,
         CopyMode::CopyBlob | CopyMode::PutBlobFromUrl => limits::PUT_BLOB_MAX_BYTES,
     };
-    let brought = match &source.place {
-        Source::Here { target, secure } => {
-            let read = source.read(service, caller, request, (target, *secure))?;
-            let opened = service.blobs.open_source(&read, None, limit).await;
-            let opened =
-                opened.map_err(|error| errors::sources::of(|error| caller.explain(error), SourceUse::Whole, error))?;
-            from_url::bring_local(begun, opened, true).await?
-        }
-        Source::Elsewhere => from_url::bring_foreign((service, begun), request, source, None, (limit, true)).await?,
-    };
+    let opened = service.open(source, caller, request, Wanted { range: None, limit }).await?;
+    let brought = from_url::bring_all(begun, opened, true).await?;
     Declared { md5: declared, crc64: None }.verify(&brought.found)?;
     let done = service.blobs.put_copied(&asked, &brought.source, &brought.body, brought.found.md5).await;
     done.map_err(refused)
@@ -168,14 +158,15 @@ async fn here(
     caller: &Caller,
     request: &Request,
     wanted: CopyBlob<'_>,
-    source: &Named<'_>,
-    target: (&rest::Target, bool),
+    source: &Source<'_>,
+    local: &Local,
 ) -> Result<Option<Copied>, ServiceError> {
     let mode = wanted.mode;
     let asked = caller.ask(wanted);
     // Who may not copy here is told so, whatever is wrong with the credential of the source.
     service.blobs.admit(&asked).await.map_err(errors::of)?;
-    let read = source.read(service, caller, request, target)?;
+    let reader = source.reader(service.asking(caller, request), local)?;
+    let read = sources::source_blob(&reader, &local.target, request, &source.shown(), service.blobs.now())?;
     match service.blobs.copy_blob(&asked, &read).await {
         Ok(copied) => Ok(Some(copied)),
         Err(BlobError::TooManyParts) => Ok(None),
@@ -187,7 +178,7 @@ fn destination<'a>(
     service: &BlobService,
     caller: &Caller,
     request: &'a Request,
-    source: &Named<'_>,
+    source: &Source<'_>,
     mode: CopyMode,
 ) -> Result<CopyBlob<'a>, ServiceError> {
     let sent = &request.headers;
@@ -198,7 +189,7 @@ fn destination<'a>(
         Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
     };
     let copy_tags = sources::copies_tags(sent)?;
-    if copy_tags && matches!(source.place, Source::Elsewhere) {
+    if copy_tags && source.here(Service::Blob).is_none() {
         // They would have to be asked for on their own; a copy without them is not what was wanted.
         return Err(ServiceError::invalid_header(COPY_SOURCE_TAG_OPTION.as_str(), "COPY")
             .with_detail("Reason", "the tags of a source elsewhere cannot be copied"));

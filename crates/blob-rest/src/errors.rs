@@ -12,9 +12,9 @@ use concurrency::{
 };
 use http::{HeaderValue, StatusCode, header};
 use rest::{ServiceError, caller, dates};
+use transfer::SourceUse;
 use types::ErrorCode;
 
-use self::sources::SourceUse;
 use crate::header_names::{BLOB_CONTENT_LENGTH, EXPIRY_TIME, LEASE_ACTION, LEASE_BREAK_PERIOD, LEASE_DURATION};
 
 /// What a client is answered. Every refusal has its own arm: a new one does not compile before it has a code.
@@ -177,7 +177,7 @@ pub(crate) fn of_copy(
                 "The target condition specified using HTTP conditional header(s) is not met.",
             )
         }
-        error => sources::of(explain, SourceUse::of(mode), error),
+        error => sources::of(explain, sources::usage(mode), error),
     }
 }
 
@@ -223,17 +223,8 @@ fn write(refusal: WriteRefusal) -> ServiceError {
         WriteRefusal::MultipleConditionHeaders => say(ErrorCode::MultipleConditionHeadersNotSupported, MULTIPLE),
         WriteRefusal::HeaderNotSupported(header) => {
             say(ErrorCode::ConditionHeadersNotSupported, "Condition headers are not supported.")
-                .with_detail("HeaderName", condition_name(header))
+                .with_detail("HeaderName", header.name())
         }
-    }
-}
-
-const fn condition_name(header: ConditionHeader) -> &'static str {
-    match header {
-        ConditionHeader::IfMatch => "If-Match",
-        ConditionHeader::IfNoneMatch => "If-None-Match",
-        ConditionHeader::IfModifiedSince => "If-Modified-Since",
-        ConditionHeader::IfUnmodifiedSince => "If-Unmodified-Since",
     }
 }
 

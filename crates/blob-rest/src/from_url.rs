@@ -1,33 +1,28 @@
 //! Put Block From URL, Append Block From URL, Put Page From URL: the bytes come from a source instead of the body.
 
 use blob::{
-    HttpHeaders,
     append_blob::{self, AppendBlock},
     blocks::{self, PutBlock},
-    body::{Begun, Body},
+    body::{Begun, Body, BodyWriter},
     copy::ForeignSource,
-    download::Download,
     page_blob::PutPages,
 };
+use bytes::Bytes;
 use http::StatusCode;
 use rest::{
     Caller, Request, Response, ServiceError,
-    checksum::{self, Checksums, Computed, Declared},
+    checksum::{self, Computed, Declared},
     headers,
 };
+use transfer::{Opened, Sink, SourceUse, Wanted};
 use types::limits;
 
 use crate::{
-    BlobService, answers, append, blocks as block_requests, conditions,
-    errors::{self, sources::SourceUse},
+    BlobService, answers, append, blocks as block_requests, conditions, errors,
     header_names::{SOURCE_CONTENT_CRC64, SOURCE_CONTENT_MD5, SOURCE_RANGE},
-    names, pages,
-    sources::{self, Named, Source},
+    names, pages, sources,
     upload::no_body,
 };
-
-/// Bytes read at a time.
-const PIECE_BYTES: usize = 256 * 1024;
 
 /// What was brought from a source.
 pub(crate) struct Brought {
@@ -43,25 +38,16 @@ async fn bring(
     request: &Request,
     limit: u64,
 ) -> Result<Brought, ServiceError> {
-    let source = Named::of(service, request, SourceUse::Part)?;
-    let range = sources::range(request)?;
+    let source = service.source(request, SourceUse::Part)?;
+    let range = transfer::range(request)?;
     if let Some((start, end)) = range
         && end - start > limit
     {
         return Err(ServiceError::body_too_large(limit));
     }
     let declared = declared(request)?;
-    let md5 = declared.md5.is_some();
-    let brought = match &source.place {
-        Source::Here { target, secure } => {
-            let read = source.read(service, caller, request, (target, *secure))?;
-            let opened = service.blobs.open_source(&read, range, limit).await;
-            let opened =
-                opened.map_err(|error| errors::sources::of(|error| caller.explain(error), SourceUse::Part, error))?;
-            bring_local(begun, opened, md5).await?
-        }
-        Source::Elsewhere => bring_foreign((service, begun), request, &source, range, (limit, md5)).await?,
-    };
+    let opened = service.open(&source, caller, request, Wanted { range, limit }).await?;
+    let brought = bring_all(begun, opened, declared.md5.is_some()).await?;
     declared.verify(&brought.found)?;
     Ok(brought)
 }
@@ -78,72 +64,23 @@ fn declared(request: &Request) -> Result<Declared, ServiceError> {
     Ok(Declared { md5, crc64 })
 }
 
-/// Brings the bytes of a blob of this server.
-pub(crate) async fn bring_local(begun: Begun<'_>, opened: Download, md5: bool) -> Result<Brought, ServiceError> {
-    let Download { properties, mut reader, range, .. } = opened;
-    let mut writer = begun.writer(range.end - range.start)?;
-    let mut checksums = Checksums::new(md5, false);
-    let mut place = range.start;
-    while place < range.end {
-        let wanted = usize::try_from(range.end - place).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
-        let piece = reader.read(place, wanted).await.map_err(errors::of)?;
-        if piece.is_empty() {
-            return Err(ServiceError::internal());
-        }
-        place += u64::try_from(piece.len()).unwrap_or(u64::MAX);
-        checksums = checksums.take(piece.clone()).await;
-        writer.write(piece).await?;
-    }
-    let body = writer.finish().await?;
-    let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
-    let source = ForeignSource {
-        url: String::new(),
-        etag: None,
-        kind: properties.kind,
-        length: range.end - range.start,
-        headers: HttpHeaders { content_md5: None, ..properties.headers },
-        metadata: properties.metadata,
-        tags: properties.tags,
-        sealed: properties.sealed,
-    };
-    Ok(Brought { body, found, source })
+/// Brings the bytes of an open source into a body.
+pub(crate) async fn bring_all(begun: Begun<'_>, opened: Opened, md5: bool) -> Result<Brought, ServiceError> {
+    let Opened { found, mut bytes } = opened;
+    let mut taking = Taking(begun.writer(found.length)?);
+    let computed = transfer::bring(&mut *bytes, &mut taking, found.length, md5).await?;
+    let body = taking.0.finish().await?;
+    let computed = Computed { crc64: Some(body.crc64()), ..computed };
+    Ok(Brought { body, found: computed, source: sources::foreign(found, "") })
 }
 
-/// Brings the bytes of a source elsewhere.
-pub(crate) async fn bring_foreign(
-    (service, begun): (&BlobService, Begun<'_>),
-    request: &Request,
-    source: &Named<'_>,
-    range: Option<(u64, u64)>,
-    (limit, md5): (u64, bool),
-) -> Result<Brought, ServiceError> {
-    let mut fetched = source.fetch(service, request, false, range).await?;
-    let mut described = source.described(&fetched)?;
-    // The MD5 is that of the whole source, and of the bytes here only if it is computed.
-    described.headers.content_md5 = None;
-    let wanted = range.map_or(described.length, |(start, end)| described.length.min(end - start));
-    if wanted > limit {
-        return Err(ServiceError::body_too_large(limit));
+/// A body that takes what is brought.
+struct Taking(BodyWriter);
+
+impl Sink for Taking {
+    async fn write(&mut self, bytes: Bytes) -> Result<(), ServiceError> {
+        Ok(self.0.write(bytes).await?)
     }
-    let mut writer = begun.writer(wanted)?;
-    let mut checksums = Checksums::new(md5, false);
-    let mut left = wanted;
-    while left > 0 {
-        let piece = fetched.body.next().await.map_err(|error| errors::sources::unfetched(&error))?;
-        let Some(piece) = piece else {
-            return Err(errors::sources::unfetched(&rest::outgoing::FetchError::Unreachable(
-                "the source ended early".into(),
-            )));
-        };
-        let room = usize::try_from(left).unwrap_or(usize::MAX);
-        let piece = piece.slice(..piece.len().min(room));
-        left -= u64::try_from(piece.len()).unwrap_or(0);
-        checksums = checksums.take(piece.clone()).await;
-        writer.write(piece).await?;
-    }
-    let body = writer.finish().await?;
-    let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
-    Ok(Brought { body, found, source: ForeignSource { length: wanted, ..described } })
 }
 
 fn checked(mut response: Response, brought: &Brought) -> Response {
@@ -202,7 +139,7 @@ pub(crate) async fn put_page(
     let sent = &request.headers;
     let (start, end) = pages::pages(sent)?;
     let source_range = headers::required(sent, &SOURCE_RANGE)?;
-    if sources::range(request)?.is_some_and(|range| range.1 - range.0 != end - start) {
+    if transfer::range(request)?.is_some_and(|range| range.1 - range.0 != end - start) {
         return Err(ServiceError::invalid_header(SOURCE_RANGE.as_str(), source_range));
     }
     let asked = caller.ask(PutPages {

@@ -1,6 +1,10 @@
-//! The names of the headers that only the Blob service has.
+//! The names of the headers that only the Blob service has, and of those about sources that it reads.
 
 use http::HeaderName;
+pub(crate) use transfer::header_names::{
+    COPY_SOURCE, IF_TAGS, SOURCE_CONTENT_CRC64, SOURCE_CONTENT_MD5, SOURCE_IF_MATCH, SOURCE_IF_MODIFIED_SINCE,
+    SOURCE_IF_NONE_MATCH, SOURCE_IF_TAGS, SOURCE_IF_UNMODIFIED_SINCE, SOURCE_RANGE,
+};
 
 macro_rules! names {
     ($($name:ident: $text:literal;)*) => {
@@ -38,11 +42,7 @@ names! {
     COPY_ACTION: "x-ms-copy-action";
     COPY_ID: "x-ms-copy-id";
     COPY_PROGRESS: "x-ms-copy-progress";
-    COPY_SOURCE: "x-ms-copy-source";
-    COPY_SOURCE_AUTHORIZATION: "x-ms-copy-source-authorization";
     COPY_SOURCE_BLOB_PROPERTIES: "x-ms-copy-source-blob-properties";
-    COPY_SOURCE_ERROR_CODE: "x-ms-copy-source-error-code";
-    COPY_SOURCE_STATUS_CODE: "x-ms-copy-source-status-code";
     COPY_SOURCE_TAG_OPTION: "x-ms-copy-source-tag-option";
     COPY_STATUS: "x-ms-copy-status";
     COPY_STATUS_DESCRIPTION: "x-ms-copy-status-description";
@@ -56,7 +56,6 @@ names! {
     IF_SEQUENCE_NUMBER_EQ: "x-ms-if-sequence-number-eq";
     IF_SEQUENCE_NUMBER_LE: "x-ms-if-sequence-number-le";
     IF_SEQUENCE_NUMBER_LT: "x-ms-if-sequence-number-lt";
-    IF_TAGS: "x-ms-if-tags";
     IMMUTABLE_STORAGE_WITH_VERSIONING: "x-ms-immutable-storage-with-versioning-enabled";
     LEASE_ACTION: "x-ms-lease-action";
     LEASE_BREAK_PERIOD: "x-ms-lease-break-period";
@@ -77,14 +76,6 @@ names! {
     SEQUENCE_NUMBER_ACTION: "x-ms-sequence-number-action";
     SERVER_ENCRYPTED: "x-ms-server-encrypted";
     SNAPSHOT: "x-ms-snapshot";
-    SOURCE_CONTENT_CRC64: "x-ms-source-content-crc64";
-    SOURCE_CONTENT_MD5: "x-ms-source-content-md5";
-    SOURCE_IF_MATCH: "x-ms-source-if-match";
-    SOURCE_IF_MODIFIED_SINCE: "x-ms-source-if-modified-since";
-    SOURCE_IF_NONE_MATCH: "x-ms-source-if-none-match";
-    SOURCE_IF_TAGS: "x-ms-source-if-tags";
-    SOURCE_IF_UNMODIFIED_SINCE: "x-ms-source-if-unmodified-since";
-    SOURCE_RANGE: "x-ms-source-range";
     TAG_COUNT: "x-ms-tag-count";
     TAGS: "x-ms-tags";
 }

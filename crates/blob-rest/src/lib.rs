@@ -11,19 +11,18 @@ mod blocks;
 mod conditions;
 mod containers;
 mod copies;
-mod copying;
 mod described;
 mod errors;
 mod find;
 mod from_url;
 mod header_names;
-mod here;
 mod leases;
 mod listing;
 mod metadata;
 mod names;
 mod page_ranges;
 mod pages;
+mod pending;
 mod properties;
 mod put_blob;
 mod route;
@@ -43,9 +42,9 @@ use access::Accounts;
 use account::Settings;
 use blob::Blobs;
 use concurrency::lease::LeaseId;
-pub use copying::{Copies, Pace};
-pub use here::Here;
-use rest::{BoxFuture, Outcome, Request, Service, cors};
+pub use pending::PendingCopies;
+use rest::{BoxFuture, Caller, Outcome, Request, Service, ServiceError, cors};
+use transfer::{Asking, Opened, Source, SourceUse, Transfers, Wanted};
 
 /// The service behind the blob port.
 pub struct BlobService {
@@ -54,14 +53,35 @@ pub struct BlobService {
     accounts: Arc<Accounts>,
     /// Makes ids that nobody can guess out of ids that nobody has twice.
     hasher: RandomState,
-    copies: Arc<Copies>,
+    transfers: Arc<Transfers>,
 }
 
 impl BlobService {
-    /// Serves the blobs of these accounts.
+    /// Serves the blobs of these accounts, also to copies.
     #[must_use]
-    pub fn new(blobs: Blobs, settings: Settings, accounts: Arc<Accounts>, copies: Arc<Copies>) -> Self {
-        Self { blobs, settings, accounts, hasher: RandomState::new(), copies }
+    pub fn new(blobs: Blobs, settings: Settings, accounts: Arc<Accounts>, transfers: Arc<Transfers>) -> Self {
+        transfers.sources.add(access::need::Service::Blob, Arc::new(sources::ReadableBlobs(blobs.clone())));
+        Self { blobs, settings, accounts, hasher: RandomState::new(), transfers }
+    }
+
+    /// The source that a request names.
+    fn source<'a>(&self, request: &'a Request, usage: SourceUse) -> Result<Source<'a>, ServiceError> {
+        let has_account = |account: &str| self.accounts.get(account).is_some();
+        Source::named(&self.transfers.sources, access::need::Service::Blob, request, has_account, usage)
+    }
+
+    fn asking<'a>(&'a self, caller: &'a Caller, request: &'a Request) -> Asking<'a> {
+        Asking { accounts: &self.accounts, caller, request }
+    }
+
+    async fn open(
+        &self,
+        source: &Source<'_>,
+        caller: &Caller,
+        request: &Request,
+        wanted: Wanted,
+    ) -> Result<Opened, ServiceError> {
+        self.transfers.sources.open(source, self.asking(caller, request), wanted).await
     }
 
     /// A lease id for a request that proposes none: of this request alone, and not to be told from its id.

@@ -9,13 +9,14 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use blob_rest::Here;
+use access::need::Service;
 use rest::{
     BoxFuture,
     outgoing::{Fetch, FetchError, Fetched, Outgoing},
 };
 use support::{Sent, prepare, put, service_fetching, signed, url, with_blob};
 use testkit::{ACCOUNT, Answer, RestService};
+use transfer::Here;
 
 /// The operations that read a source, each with what else it needs.
 const READERS: [(&str, &str, Sent<'static>); 6] = [
@@ -198,7 +199,7 @@ async fn a_name_that_is_always_served_is_local_as_a_copy_source() {
     let outgoing = Arc::new(Counted::default());
     let here = Here {
         domains: vec!["example.com".to_owned()],
-        listeners: vec!["127.0.0.1:10000".parse().unwrap()],
+        listeners: vec![(Service::Blob, "127.0.0.1:10000".parse().unwrap())],
         remote: Vec::new(),
     };
     let blobs = service_fetching(Arc::<Counted>::clone(&outgoing), here).await;

@@ -12,15 +12,17 @@ use std::{
 
 use account::Settings;
 use blob::Blobs;
-use blob_rest::{BlobService, Copies, Here, Pace};
+use blob_rest::{BlobService, PendingCopies};
 use bytes::Bytes;
 use http::StatusCode;
+use jobs::Work;
 use rest::{
     BoxFuture, Headers, Shutdown,
     outgoing::{Fetch, FetchError, Fetched, Outgoing, Pieces},
 };
 use testkit::RestService;
 use tokio::sync::Notify;
+use transfer::{Here, Pace, Transfers};
 
 /// Sources whose first bytes come, and whose rest never does; those named `quick` are there at once.
 struct Elsewhere {
@@ -65,9 +67,9 @@ impl Outgoing for Elsewhere {
     }
 }
 
-async fn world(pace: Pace) -> (RestService, Arc<Copies>, Arc<Elsewhere>) {
+async fn world(pace: Pace) -> (RestService, Arc<Transfers>, Arc<Elsewhere>) {
     let outgoing = Arc::new(Elsewhere { asked: AtomicUsize::new(0), changed: Notify::new() });
-    let copies = Arc::new(Copies::new(Arc::<Elsewhere>::clone(&outgoing), Here::default()).with_pace(pace));
+    let copies = Arc::new(Transfers::new(Arc::<Elsewhere>::clone(&outgoing), Here::default()).with_pace(pace));
     let shared = Arc::clone(&copies);
     let build = |parts: testkit::Parts| -> Arc<dyn rest::Service> {
         let (blobs, settings) = (Blobs::new(parts.store.clone()), Settings::new(parts.store));
@@ -76,6 +78,21 @@ async fn world(pace: Pace) -> (RestService, Arc<Copies>, Arc<Elsewhere>) {
     let blobs = RestService::new(build).await.unwrap();
     assert_eq!(blobs.call("PUT", "/box?restype=container", &[], b"").await.status, 201);
     (blobs, copies, outgoing)
+}
+
+/// Goes on with copies, those that were told of and those that are found.
+async fn run(copies: &Arc<Transfers>, blobs: &RestService, shutdown: Shutdown) {
+    let pending = PendingCopies::new(Blobs::new(blobs.store.clone()));
+    let (turns, found) = (copies.work(shutdown), copies.finding(pending));
+    tokio::join!(drive(turns), drive(found));
+}
+
+async fn drive(mut work: Box<dyn Work>) {
+    loop {
+        let pause = if work.step().await.unwrap().more { Duration::from_millis(20) } else { Duration::from_secs(30) };
+        // Either is a reason for the next step.
+        drop(tokio::time::timeout(pause, work.wanted()).await);
+    }
 }
 
 async fn begin(blobs: &RestService, name: &str) {
@@ -115,7 +132,7 @@ async fn slow_sources_do_not_stop_the_copies_behind_them() {
     begin(&blobs, "quick").await;
     let waited = async { until(&blobs, "quick", "success").await };
     tokio::select! {
-        () = copies.run(Blobs::new(blobs.store.clone()), shutdown) => unreachable!("it runs until shutdown"),
+        () = run(&copies, &blobs, shutdown) => unreachable!("it runs until shutdown"),
         done = waited => assert_eq!(done.header("x-ms-copy-progress"), "1000/1000"),
     }
 }
@@ -126,7 +143,7 @@ async fn a_source_below_the_least_rate_is_given_up() {
     let (_stop, shutdown) = Shutdown::channel();
     begin(&blobs, "slow").await;
     tokio::select! {
-        () = copies.run(Blobs::new(blobs.store.clone()), shutdown) => unreachable!("it runs until shutdown"),
+        () = run(&copies, &blobs, shutdown) => unreachable!("it runs until shutdown"),
         failed = until(&blobs, "slow", "failed") => {
             let why = failed.header("x-ms-copy-status-description").to_owned();
             assert!(why.contains("slower than the least rate"), "{why}");
@@ -143,7 +160,7 @@ async fn copies_that_nobody_told_of_are_found() {
         begin(&blobs, &format!("quick{number}")).await;
     }
     // After a restart nothing is known but what stands in rows.
-    let copies = Arc::new(Copies::new(outgoing, Here::default()).with_pace(pace()));
+    let copies = Arc::new(Transfers::new(outgoing, Here::default()).with_pace(pace()));
     let (_stop, shutdown) = Shutdown::channel();
     let all = async {
         for number in 0..40 {
@@ -151,7 +168,7 @@ async fn copies_that_nobody_told_of_are_found() {
         }
     };
     tokio::select! {
-        () = copies.run(Blobs::new(blobs.store.clone()), shutdown) => unreachable!("it runs until shutdown"),
+        () = run(&copies, &blobs, shutdown) => unreachable!("it runs until shutdown"),
         () = all => {}
     }
 }

@@ -14,7 +14,7 @@ use types::{ContentId, ServiceVersion, Timestamp, limits};
 use crate::{
     Blobs,
     block_blob::{Made, NewBlob, admit_new, store_new},
-    body::{Begun, Body, is_decided_early},
+    body::{Begun, Body},
     errors::BlobError,
     object::{Address, find, find_at, find_to_replace},
     permissions,
@@ -124,9 +124,7 @@ impl Blobs {
         asked: &Asked<AppendBlock<'_>>,
         length: Option<u64>,
     ) -> Result<Begun<'_>, BlobError> {
-        let (rows, now) = self.view();
-        let allowed = asked.authorize(&rows).await?;
-        if is_decided_early(length) {
+        if let Some((rows, allowed, now)) = self.allow_body(asked, length).await? {
             begin(&rows, &allowed, length.unwrap_or_default(), now).await?;
         }
         Ok(self.begun())

@@ -92,6 +92,7 @@ async fn look(rows: &impl Read, row: Row, hasher: &RandomState, sums: &mut Sums)
             let (container, name) = keys::parse_blob(&key)?;
             look_at_blob(rows, container, &name, &Blob::decode(&value)?).await
         }
+        // A snapshot and the row of what it shares come together: their sums over the whole table must be equal.
         keys::SNAPSHOT => {
             let (container, _, time) = keys::parse_snapshot(&key)?;
             let blob = Blob::decode(&value)?;
@@ -120,6 +121,7 @@ async fn look(rows: &impl Read, row: Row, hasher: &RandomState, sums: &mut Sums)
         keys::BLOCK => {
             let (upload, _) = keys::parse_block(&key)?;
             let chunk = BlockRecord::decode(&value)?.chunk();
+            // The sweep has begun: what is left of the upload goes, in any order.
             if rows.get(&keys::dropped_upload(upload)).await?.is_some() {
                 return Ok(());
             }
@@ -148,6 +150,7 @@ async fn look(rows: &impl Read, row: Row, hasher: &RandomState, sums: &mut Sums)
             let blob = rows.get(&keys::blob(container, &name)).await?.map(|row| Blob::decode(&row)).transpose()?;
             expect(blob.is_some_and(|blob| blob.is_copying()), "no copy into the blob is pending")
         }
+        // Work of the background: it may be about what is gone already.
         keys::SWEEP => keys::parse_one(&key, kind).and(SweepRecord::decode(&value)).map(|_| ()),
         keys::EXPIRY => keys::parse_expiry(&key).map(|_| ()),
         keys::DROPPED_UPLOAD => keys::parse_one(&key, kind).and(DroppedUpload::decode(&value)).map(|_| ()),

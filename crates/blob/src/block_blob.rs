@@ -14,7 +14,7 @@ use types::{ContentId, ETag, Timestamp};
 
 use crate::{
     Blobs,
-    body::{Begun, Body, is_decided_early},
+    body::{Begun, Body},
     errors::BlobError,
     keys,
     lifecycle::{self, Place},
@@ -73,9 +73,7 @@ impl Blobs {
         asked: &Asked<PutBlob<'_>>,
         length: Option<u64>,
     ) -> Result<Begun<'_>, BlobError> {
-        let (rows, now) = self.view();
-        let allowed = asked.authorize(&rows).await?;
-        if is_decided_early(length) {
+        if let Some((rows, allowed, now)) = self.allow_body(asked, length).await? {
             begin(&rows, &allowed, now).await?;
         }
         Ok(self.begun())

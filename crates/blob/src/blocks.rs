@@ -20,7 +20,7 @@ use types::{ContentId, ETag, ServiceVersion, Timestamp, limits};
 
 use crate::{
     Blobs,
-    body::{Begun, Body, is_decided_early},
+    body::{Begun, Body},
     errors::{About, BlobError},
     keys,
     lifecycle::Place,
@@ -72,9 +72,7 @@ impl Blobs {
     /// # Errors
     /// The container does not exist, the lease stands against it, the blob is of another kind, or the store failed.
     pub async fn begin_put_block(&self, asked: &Asked<PutBlock>, length: Option<u64>) -> Result<Begun<'_>, BlobError> {
-        let (rows, now) = self.view();
-        let allowed = asked.authorize(&rows).await?;
-        if is_decided_early(length) {
+        if let Some((rows, allowed, now)) = self.allow_body(asked, length).await? {
             begin(&rows, &allowed, now).await?;
         }
         Ok(self.begun())
@@ -241,7 +239,7 @@ pub enum BlockListType {
     Committed,
     /// The uncommitted ones.
     Uncommitted,
-    /// Both.
+    /// The committed and the uncommitted ones, apart.
     All,
 }
 
@@ -256,7 +254,7 @@ pub struct GetBlockList<'a> {
     pub lease_id: Option<LeaseId>,
     /// `x-ms-if-tags`; it takes no other condition.
     pub if_tags: Option<TagExpression<'a>>,
-    /// Which blocks.
+    /// The committed ones unless it is said.
     pub list: BlockListType,
 }
 
@@ -272,7 +270,7 @@ impl Operation for GetBlockList<'_> {
 pub struct ListedBlock {
     /// Its id, out of its Base64.
     pub id: Bytes,
-    /// Its bytes.
+    /// How many bytes it has.
     pub length: u64,
 }
 

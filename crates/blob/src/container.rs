@@ -36,11 +36,11 @@ pub struct ContainerProperties {
     pub etag: ETag,
     /// When it last changed.
     pub last_modified: Timestamp,
-    /// Its lease.
+    /// As it stands now; a container's counts for its delete only.
     pub lease: LeaseProperties,
     /// Who may read without a credential.
     pub public_access: PublicAccess,
-    /// Its metadata.
+    /// Names in the case that they were sent in.
     pub metadata: Metadata,
 }
 
@@ -250,7 +250,7 @@ pub struct LeaseContainer<'a> {
     pub name: ContainerName,
     /// The conditions: dates only.
     pub conditions: Conditions<'a>,
-    /// What to do.
+    /// Acquire, renew, change, release or break.
     pub operation: LeaseOperation,
 }
 

@@ -41,8 +41,7 @@ mod job;
 
 use fetched::put_fetched;
 use job::begin_foreign;
-pub(crate) use job::step;
-pub use job::{AbortCopy, CopyCursor, ForeignSource, PendingCopy};
+pub use job::{AbortCopy, CopyCursor, CopyMaps, ForeignSource, PendingCopy};
 
 /// Rows of a map that are copied in the transaction of the request.
 const AT_ONCE: usize = 16 * 1024;

@@ -64,7 +64,7 @@ impl WantedRange {
 pub struct Download {
     /// What it says about itself.
     pub properties: BlobProperties,
-    /// Its bytes.
+    /// Where they come from: the same state, however often it is overwritten meanwhile.
     pub reader: BlobReader,
     /// Those that are wanted.
     pub range: Range<u64>,

@@ -13,9 +13,9 @@ use store::StoreError;
 /// What a refusal is about: the same rule has another code for a container and for a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// The container.
+    /// The container, also when a blob in it was asked for.
     Container,
-    /// The blob.
+    /// The blob itself.
     Blob,
 }
 
@@ -76,7 +76,7 @@ pub enum BlobError {
     /// The source is longer than this operation copies (409).
     #[error("the source has {length} bytes, at most {limit} are copied")]
     SourceTooLarge {
-        /// Its length.
+        /// How long the source is.
         length: u64,
         /// What is allowed.
         limit: u64,

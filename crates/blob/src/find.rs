@@ -34,7 +34,7 @@ pub struct FindBlobs<'a> {
     pub expression: TagExpression<'a>,
     /// Go on behind this place, which the page before named.
     pub marker: Option<Bytes>,
-    /// At most so many.
+    /// The longest page; a shorter one may have more behind it.
     pub limit: usize,
 }
 
@@ -50,9 +50,9 @@ impl Operation for FindBlobs<'_> {
 /// A blob that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaggedBlob {
-    /// Its container.
+    /// The name of the container that it is in.
     pub container: String,
-    /// Its name.
+    /// Its name in that container.
     pub name: String,
     /// Those of its tags that the expression names.
     pub tags: Tags,
@@ -87,6 +87,7 @@ async fn blobs(
     let mut scan = rows.scan(range, Direction::Ascending);
     let (mut seen, mut bytes, mut last) = (0, 0, None);
     while let Some(row) = scan.next().await? {
+        // Also when nothing matched for long: a page has an end in rows that were looked at, and the marker goes on.
         if items.len() >= request.limit || seen >= EXAMINED || bytes >= PAGE_BYTES {
             return Ok(Page { items, next: last });
         }
@@ -100,6 +101,7 @@ async fn blobs(
             let row = rows.get(&keys::unit(key.container)).await?;
             entry.insert(row.map(|row| UnitRecord::decode(&row)).transpose()?.map(|unit| unit.name));
         }
+        // Its container was deleted, and the sweep has not come to this row yet.
         let Some(Some(container)) = containers.get(&key.container) else { continue };
         let Some(row) = rows.get(&keys::blob(key.container, &key.blob)).await? else { continue };
         let blob = Blob::decode(&row)?;

@@ -22,11 +22,11 @@ use crate::{
 pub struct LeaseBlob<'a> {
     /// The blob that is leased.
     pub address: Address,
-    /// The conditions.
+    /// `If-Match`, `If-None-Match` and the two dates.
     pub conditions: Conditions<'a>,
     /// `x-ms-if-tags`
     pub if_tags: Option<TagExpression<'a>>,
-    /// What to do.
+    /// Acquire, renew, change, release or break.
     pub operation: LeaseOperation,
 }
 

@@ -50,8 +50,13 @@ pub use preconditions::Preconditions;
 pub use properties::{BlobProperties, Written};
 pub use service::Blobs;
 pub use state::{BlobKind, CopyState, CopyStatus, HttpHeaders, Metadata, RehydratePriority, Tags};
-
 pub use types::ContentMd5;
+
+/// The background work of the service.
+#[must_use]
+pub fn jobs(store: &store::Store) -> Vec<Box<dyn jobs::Work>> {
+    sweep::jobs(store)
+}
 
 // The tests inside of the crate use what those outside of it do.
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub struct ListContainers {
     pub marker: Option<String>,
     /// Those of the service too.
     pub system: bool,
-    /// At most so many.
+    /// The longest page; a shorter one may have more behind it.
     pub limit: usize,
 }
 
@@ -162,7 +162,7 @@ pub struct ListBlobs {
     pub marker: Option<Marker>,
     /// Only names from this one on.
     pub start_from: Option<String>,
-    /// At most so many.
+    /// The longest page, blobs and prefixes together; a shorter one may have more behind it.
     pub limit: usize,
     /// Show snapshots, before their blob, the oldest first. Not together with a delimiter.
     pub snapshots: bool,

@@ -19,7 +19,7 @@ use types::{ContentId, Timestamp, limits};
 use crate::{
     Blobs,
     block_blob::{Made, NewBlob, admit_new, store_new},
-    body::{Begun, Body, is_decided_early},
+    body::{Begun, Body},
     errors::{About, BlobError},
     keys,
     lifecycle::Place,
@@ -152,9 +152,7 @@ impl Blobs {
         asked: &Asked<PutPages<'_>>,
         length: Option<u64>,
     ) -> Result<Begun<'_>, BlobError> {
-        let (rows, now) = self.view();
-        let allowed = asked.authorize(&rows).await?;
-        if is_decided_early(length) {
+        if let Some((rows, allowed, now)) = self.allow_body(asked, length).await? {
             begin(&rows, &allowed, now).await?;
         }
         Ok(self.begun())

@@ -40,7 +40,7 @@ pub struct GetPageRanges<'a> {
     pub previous: Option<Timestamp>,
     /// Go on from here.
     pub marker: Option<u64>,
-    /// At most so many.
+    /// The most ranges in one answer.
     pub limit: usize,
     /// For clients that know no pages of answers: go on until the end, or until there are that many.
     pub at_once: bool,

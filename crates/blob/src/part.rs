@@ -22,7 +22,7 @@ pub type NamedPart = BlobPart<NamedTime>;
 /// The time that names a snapshot or a version, as a client sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedTime {
-    /// The instant.
+    /// What the text means, to a tick.
     pub time: Timestamp,
     /// As it stood in the request; signatures are made for this text.
     pub text: String,

@@ -26,7 +26,7 @@ pub struct Preconditions<'a> {
     pub version: ServiceVersion,
     /// The lease id that was sent.
     pub lease_id: Option<LeaseId>,
-    /// The conditions.
+    /// `If-Match`, `If-None-Match` and the two dates.
     pub conditions: Conditions<'a>,
     /// `x-ms-if-tags`
     pub if_tags: Option<TagExpression<'a>>,

@@ -20,7 +20,7 @@ pub struct BlobProperties {
     pub last_modified: Timestamp,
     /// When it was created.
     pub created: Timestamp,
-    /// Its length.
+    /// Bytes of the content; of a page blob also those never written.
     pub length: u64,
     /// How it is served.
     pub headers: HttpHeaders,

@@ -65,8 +65,10 @@ pub(crate) async fn open(
                 if changes { keep_epoch(&txn, found).await } else { is_still(&txn, found).await }
             });
             let kept = match kept.await {
-                // Nobody writes any more.
-                Err(BlobError::Store(StoreError::Poisoned(_))) => is_still(&store.snapshot(), found).await?,
+                // Nobody writes any more, and so nobody prunes.
+                Err(BlobError::Store(StoreError::Poisoned(_) | StoreError::OutcomeUnknown(_))) => {
+                    is_still(&store.snapshot(), found).await?
+                }
                 kept => kept?,
             };
             kept.then(|| ContentReader::map(store, content, found.epoch, end, pin))

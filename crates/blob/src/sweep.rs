@@ -1,17 +1,22 @@
 //! The background of the Blob service: what is gone gives its rows and its space back, in bounded steps whose state is in
 //! rows. After a crash a step is simply done again.
 
+use jobs::{Work, on};
 use store::{Direction, Read, Row, Scope, Store};
 
-use crate::{
-    copy::{self, CopyCursor},
-    errors::BlobError,
-};
+use crate::{copy::CopyMaps, errors::BlobError};
 
 mod container;
 mod contents;
 mod expiry;
 mod uploads;
+
+pub use self::{
+    container::SweepContainers,
+    contents::{AdoptBlocks, PruneMaps, TrimMaps},
+    expiry::ExpireBlobs,
+    uploads::{ExpireUploads, SweepUploads},
+};
 
 /// The transactions of the background belong to no unit. They give space back, so they go on while the disk is full.
 const fn scope<'a>() -> Scope<'a> {
@@ -23,27 +28,16 @@ async fn first(store: &Store, range: store::key::KeyRange, limit: usize) -> Resu
     Ok(store.snapshot().scan(range, Direction::Ascending).take(limit).await?)
 }
 
-/// Where the steps are that walk over more than they can look at in one. Memory only.
-#[derive(Clone, Debug, Default)]
-pub struct Cursor {
-    copies: CopyCursor,
-}
-
-/// Does one bounded step of everything. True when another would find something to do. What fails holds up nothing else: its
-/// error is told when everything had its turn.
-///
-/// # Errors
-/// The store failed.
-pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, BlobError> {
-    let steps = [
-        container::step(store).await,
-        expiry::step(store).await,
-        uploads::abandoned(store).await,
-        uploads::dropped(store).await,
-        contents::adopt(store).await,
-        contents::prune(store).await,
-        contents::trim(store).await,
-        copy::step(store, &mut cursor.copies).await,
-    ];
-    steps.into_iter().try_fold(false, |more, step| Ok(more | step?))
+/// All of it, in the order in which one prepares the next.
+pub(crate) fn jobs(store: &Store) -> Vec<Box<dyn Work>> {
+    vec![
+        on::<SweepContainers>(store),
+        on::<ExpireBlobs>(store),
+        on::<ExpireUploads>(store),
+        on::<SweepUploads>(store),
+        on::<AdoptBlocks>(store),
+        on::<PruneMaps>(store),
+        on::<TrimMaps>(store),
+        on::<CopyMaps>(store),
+    ]
 }

@@ -128,7 +128,7 @@ impl AccessTier {
 /// What a blob says about its tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TierProperties {
-    /// The tier.
+    /// The tier that it has now; while it comes out of the archive, still that.
     pub tier: AccessTier,
     /// True when nobody asked for it.
     pub inferred: bool,
@@ -191,7 +191,7 @@ pub struct SetTier<'a> {
     pub part: NamedPart,
     /// What it is decided by: the lease id and `x-ms-if-tags`.
     pub preconditions: Preconditions<'a>,
-    /// The tier.
+    /// The tier that it is to have.
     pub tier: AccessTier,
     /// How fast out of the archive.
     pub priority: Option<RehydratePriority>,

@@ -364,7 +364,7 @@ fn a_map_of_very_many_parts_is_copied_by_the_background() {
         for part in (0..parts).step_by(50) {
             world.fill("p", (part * 1024, part * 1024 + 1024), b'b').await.unwrap();
         }
-        blob::sweep::step(&world.store, &mut blob::sweep::Cursor::default()).await.unwrap();
+        jobs::round(&mut blob::jobs(&world.store)).await.unwrap();
         let state = world.properties("q").await.unwrap().copy.unwrap();
         assert!(state.status == CopyStatus::Pending && state.copied > 0);
         world.delete("p").await.unwrap();

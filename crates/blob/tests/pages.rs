@@ -251,8 +251,8 @@ fn a_snapshot_whose_end_is_not_durable_yet_is_read_whole_or_not_at_all() {
         world.fill("p", pages(0, 1_400), b'z').await.unwrap();
         world.engine.hold();
         let delete = world.delete_with("p", Some(time), None, Preconditions::default());
-        let mut cursor = blob::sweep::Cursor::default();
-        let prune = blob::sweep::step(&world.store, &mut cursor);
+        let mut jobs = blob::jobs(&world.store);
+        let prune = jobs::round(&mut jobs);
         let download = async {
             let release = async {
                 tokio::task::yield_now().await;

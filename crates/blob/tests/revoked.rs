@@ -5,16 +5,14 @@
 
 mod support;
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use access::{
     Account, AccountKey, Accounts, Denied, Grant,
     acl::{Acl, StoredAccessPolicy},
     need::Service,
-    sas::{self, Fields, SignedTarget, sign::sign},
+    sas::Fields,
+    testing::{Used, signature},
 };
 use blob::{
     BlobKind, Blobs, HttpHeaders, Preconditions, PublicAccess,
@@ -117,20 +115,8 @@ impl Scene {
     fn by_policy(&self) -> Grant {
         let fields =
             Fields { version: Some("2021-12-02"), resource: Some("c"), policy: Some("p"), ..Fields::default() };
-        let signed = sign(&self.key, Service::Blob, "scene", Some("things"), None, &fields).unwrap();
-        let query: Vec<(&str, &str)> = signed.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let target = SignedTarget {
-            service: Service::Blob,
-            account: "scene",
-            container: Some("things"),
-            path: None,
-            query: &query,
-            headers: &[],
-            peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            secure: true,
-        };
-        let fields = Fields::find(&query).unwrap().unwrap();
-        sas::verify(&self.accounts, &self.account, &target, &fields, None, self.blobs.now()).unwrap()
+        let used = Used { service: Service::Blob, container: "things", path: None };
+        signature((&self.accounts, &self.account), &self.key, used, &fields, self.blobs.now()).unwrap()
     }
 
     /// Does every operation that a signature for the container can do, and tells what each of them answered.

@@ -95,9 +95,9 @@ fn a_row_that_cannot_be_read_holds_up_nothing_behind_it() {
             Ok::<_, StoreError>(())
         });
         written.await.unwrap();
-        let mut cursor = blob::sweep::Cursor::default();
+        let mut jobs = blob::jobs(&world.store);
         for _ in 0..4 {
-            assert!(blob::sweep::step(&world.store, &mut cursor).await.is_err());
+            assert!(jobs::round(&mut jobs).await.is_err());
             store::sweep::step(&world.store).await.unwrap();
         }
         assert_eq!(world.engine.stored_chunks(), 1, "the block that no list took is gone");

@@ -30,6 +30,19 @@ pub enum ConditionHeader {
     IfUnmodifiedSince,
 }
 
+impl ConditionHeader {
+    /// Its name, as answers write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IfMatch => "If-Match",
+            Self::IfNoneMatch => "If-None-Match",
+            Self::IfModifiedSince => "If-Modified-Since",
+            Self::IfUnmodifiedSince => "If-Unmodified-Since",
+        }
+    }
+}
+
 /// What conditions are compared with. A block blob with uncommitted blocks only counts as absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {

@@ -27,7 +27,7 @@ pub struct Guards<'a> {
 pub struct Guarded {
     /// What is leased.
     pub kind: Leasable,
-    /// The resource.
+    /// Whether it exists, and the ETag and date that conditions compare with.
     pub resource: Resource,
     /// Its lease; of an absent resource the default.
     pub lease: Lease,

@@ -64,14 +64,14 @@ pub enum LeaseRecord {
     },
     /// Granted to an id.
     Leased {
-        /// The holder.
+        /// Whoever sends this id holds it.
         id: LeaseId,
-        /// For how long.
+        /// Until when, or without an end.
         grant: Grant,
     },
     /// Broken, but in place until an instant.
     Breaking {
-        /// The holder.
+        /// Whoever sends this id holds it, until then.
         id: LeaseId,
         /// The instant from which the lease is Broken.
         break_at: Timestamp,
@@ -128,7 +128,7 @@ impl LeaseState {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseProperties {
-    /// The state.
+    /// One of the five, at the instant that was asked for.
     pub state: LeaseState,
     /// Whether a Leased lease is infinite; `None` in every other state.
     pub infinite: Option<bool>,

@@ -17,10 +17,10 @@ pub use state::{
 /// What a client may cache: reads (R), writes (W), handles (H), in the combinations that exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Caching {
-    /// Nothing.
+    /// The client asks the server each time.
     #[default]
     None,
-    /// Reads.
+    /// What was read.
     R,
     /// Reads and handles.
     Rh,
@@ -90,7 +90,7 @@ impl Caching {
 /// An oplock, the older form of the same promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OplockLevel {
-    /// Nothing.
+    /// The client asks the server each time.
     #[default]
     None,
     /// Level II: reads.

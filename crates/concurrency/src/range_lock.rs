@@ -87,7 +87,7 @@ pub enum LockKind {
 pub struct RangeLock {
     /// Who holds it.
     pub owner: LockOwner,
-    /// Which bytes.
+    /// The bytes that it covers; the file may end before them.
     pub range: ByteRange,
     /// Shared or exclusive.
     pub kind: LockKind,
@@ -110,7 +110,7 @@ impl RangeLock {
 /// What is done to the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Io {
-    /// A read.
+    /// Bytes are looked at, and stay.
     Read,
     /// A write, or a change of the length.
     Write,

@@ -129,7 +129,7 @@ impl RestOperation {
 /// A REST operation with what it brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestRequest {
-    /// The operation.
+    /// What is done, which says as what kind of open it counts.
     pub operation: RestOperation,
     /// The bytes that Get File reads, `None` for all.
     pub range: Option<ByteRange>,

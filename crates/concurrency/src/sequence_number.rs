@@ -19,7 +19,7 @@ impl SequenceNumber {
         if value <= Self::MAX.0 { Some(Self(value)) } else { None }
     }
 
-    /// The value.
+    /// As it stands in `x-ms-blob-sequence-number`.
     #[must_use]
     pub const fn value(self) -> u64 {
         self.0

@@ -51,7 +51,7 @@ pub enum Operator {
 pub struct Comparison<'a> {
     /// What is compared.
     pub subject: Subject<'a>,
-    /// How.
+    /// By which operator the two are compared.
     pub operator: Operator,
     /// With what.
     pub value: &'a str,

@@ -152,21 +152,21 @@ pub enum FileError {
     Store(#[from] StoreError),
 }
 
+impl From<ClaimRefusal> for FileError {
+    fn from(refusal: ClaimRefusal) -> Self {
+        match refusal {
+            ClaimRefusal::Rest(refusal) => refusal.into(),
+            ClaimRefusal::TooManyWaiters(refusal) => refusal.into(),
+        }
+    }
+}
+
 impl FileError {
     /// The lease or a condition refuses a write.
     pub(crate) const fn write(about: About, refusal: WriteGateRefusal) -> Self {
         match refusal {
             WriteGateRefusal::Lease(refusal) => Self::Lease(about, refusal),
             WriteGateRefusal::Condition(refusal) => Self::Condition(refusal),
-        }
-    }
-}
-
-impl From<ClaimRefusal> for FileError {
-    fn from(refusal: ClaimRefusal) -> Self {
-        match refusal {
-            ClaimRefusal::Rest(refusal) => refusal.into(),
-            ClaimRefusal::TooManyWaiters(refusal) => refusal.into(),
         }
     }
 }

@@ -58,3 +58,9 @@ pub use service::Files;
 pub use smb_change::{SmbChange, TimeChange};
 pub use state::{FileAttributes, SmbProperties};
 pub use write::{Preconditions, Written};
+
+/// The background work of the service on its rows.
+#[must_use]
+pub fn jobs(store: &store::Store) -> Vec<Box<dyn jobs::Work>> {
+    sweep::jobs(store)
+}

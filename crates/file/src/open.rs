@@ -13,6 +13,7 @@ use concurrency::{
     lease::{Lease, LeaseState},
     oplock::CacheGrant,
 };
+use jobs::{BoxFuture, Failure, Progress, Work};
 use store::{Read, Scope, Txn};
 use types::{HttpHeaders, Inode};
 
@@ -232,6 +233,12 @@ impl Files {
         Ok(true)
     }
 
+    /// [`Self::tend_opens`] as background work.
+    #[must_use]
+    pub fn tending(&self) -> Box<dyn Work> {
+        Box::new(Tending(self.clone()))
+    }
+
     /// What stands in the way of deleting what is open.
     async fn obstacles(&self, file: FileKey) -> Result<Obstacles, FileError> {
         self.transact(|txn| async move {
@@ -331,7 +338,7 @@ async fn overwrite(
 
 /// Removes a node by its entry. False when the entry means something else by now, or a directory is not empty.
 async fn remove(txn: &Txn, file: FileKey, parent: Inode, name: &str) -> Result<bool, FileError> {
-    let Some(share) = crate::share::by_unit(txn, file.share).await? else { return Ok(false) };
+    let Some(share) = crate::share::of_unit(txn, file.share).await? else { return Ok(false) };
     let tree = Tree::of(&share);
     let entry = tree.entry(txn, parent, name, At::Present).await?;
     let Some(entry) = entry.filter(|entry| entry.inode == file.inode) else { return Ok(false) };
@@ -341,4 +348,20 @@ async fn remove(txn: &Txn, file: FileKey, parent: Inode, name: &str) -> Result<b
     }
     delete::remove(txn, &tree, parent, name, &node).await?;
     Ok(true)
+}
+
+/// Sees to what is left to do about opens. What is done are removals.
+struct Tending(Files);
+
+impl Work for Tending {
+    fn name(&self) -> &'static str {
+        "opens"
+    }
+
+    fn step(&mut self) -> BoxFuture<'_, Result<Progress, Failure>> {
+        Box::pin(async {
+            let more = self.0.tend_opens().await?;
+            Ok(Progress { done: u64::from(more), more })
+        })
+    }
 }

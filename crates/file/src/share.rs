@@ -233,11 +233,3 @@ pub(crate) async fn of_unit(rows: &impl Read, unit: UnitId) -> Result<Option<Sha
     let row = rows.get(&keys::deleted_share(place.account, &place.name, place.version)).await?;
     Ok(row.map(|row| DeletedShare::decode(&row)).transpose()?.map(|deleted| deleted.share))
 }
-
-/// The share with this unit, if it still exists.
-pub(crate) async fn by_unit(rows: &impl Read, unit: UnitId) -> Result<Option<Share>, FileError> {
-    let Some(row) = rows.get(&keys::unit(unit)).await? else { return Ok(None) };
-    let named = UnitRecord::decode(&row)?;
-    let row = rows.get(&keys::share_marker(named.account, &named.name)).await?;
-    Ok(row.map(|row| Share::decode(&row)).transpose()?.filter(|share| share.unit == unit))
-}

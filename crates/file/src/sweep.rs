@@ -1,9 +1,10 @@
 //! The background of the File service: what is gone gives its rows and its space back, in bounded steps whose state is in
 //! rows. After a crash a step is simply done again.
 
+use jobs::{Job, Progress, Work, on};
 use store::{Direction, Read, Row, Scope, Store, key::KeyRange};
 
-use crate::{Files, errors::FileError};
+use crate::errors::FileError;
 
 mod expiry;
 mod history;
@@ -42,12 +43,21 @@ pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, FileError>
     steps.into_iter().try_fold(false, |more, step| Ok(more | step?))
 }
 
-impl Files {
-    /// One step of the background, see [`step`].
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn upkeep(&self, cursor: &mut Cursor) -> Result<bool, FileError> {
-        step(&self.store, cursor).await
+/// All of it as a job. What is done are steps that found something.
+#[derive(Debug)]
+pub struct SweepFiles;
+
+impl Job for SweepFiles {
+    const NAME: &'static str = "files";
+    type Cursor = Cursor;
+    type Error = FileError;
+
+    async fn step(store: &Store, cursor: &mut Cursor) -> Result<Progress, FileError> {
+        let more = step(store, cursor).await?;
+        Ok(Progress { done: u64::from(more), more })
     }
+}
+
+pub(crate) fn jobs(store: &Store) -> Vec<Box<dyn Work>> {
+    vec![on::<SweepFiles>(store)]
 }

@@ -1,6 +1,6 @@
 //! The promises of the mission about files, with opens made through the library as SMB makes them.
 
-#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::disallowed_methods, reason = "two that run side by side")]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! The bytes of a file against a plain vector of bytes: writes, clears, other lengths, snapshots of the share, files that are
 //! made anew, moved and deleted.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod support;
 

@@ -134,7 +134,10 @@ fn a_deleted_snapshot_costs_nothing_that_others_do_not_need() {
 fn what_a_download_reads_is_pruned_when_it_has_ended() {
     const PARTS: u64 = 600;
     run(async {
-        let world = World::new().await;
+        let engine = MemoryEngine::default();
+        let store = engine.store();
+        let world = World { engine, files: Files::new(store.clone()) };
+        create(&world, "share").await.unwrap();
         world.create_file("a", 2 * PARTS).await.unwrap();
         for part in 0..PARTS {
             world.put_range("a", 2 * part, &[1]).await.unwrap();
@@ -145,12 +148,12 @@ fn what_a_download_reads_is_pruned_when_it_has_ended() {
         let get = asked(GetFile { address, preconditions: Preconditions::default(), range: None });
         let mut download = world.files.get_file(&get).await.unwrap();
         delete(&world, Some(snapshot), Mode::Refuse, None).await.unwrap();
-        settle(&world).await;
+        settle_on(&store).await;
         assert_eq!(chunks(&world).await, PARTS + 1, "it waits");
         let bytes = download.reader.collect(0..2 * PARTS).await.unwrap();
         assert!(bytes.chunks(2).all(|part| part == [1, 0]), "as the snapshot had it");
         drop(download);
-        settle(&world).await;
+        settle_on(&store).await;
         assert_eq!(chunks(&world).await, 1);
         assert_sound(&world).await;
     });
@@ -182,7 +185,7 @@ fn a_round_on_the_embedded_engine_leaves_nothing_behind() {
         assert_sound_on(&store).await;
         while let Some((gone, _)) = snapshots.pop() {
             delete(&world, Some(gone), Mode::Refuse, None).await.unwrap();
-            settle_on(&world.files, &store).await;
+            settle_on(&store).await;
             assert_sound_on(&store).await;
             for (kept, round) in &snapshots {
                 for name in ["f0", "f1", "f2", "f3"] {
@@ -192,7 +195,7 @@ fn a_round_on_the_embedded_engine_leaves_nothing_behind() {
             }
         }
         delete(&world, None, Mode::Refuse, None).await.unwrap();
-        settle_on(&world.files, &store).await;
+        settle_on(&store).await;
         let rows = store.snapshot();
         let left = (audit(&rows).await.unwrap().rows, store::audit::audit(&rows, |_| Ok(())).await.unwrap().chunks);
         assert_eq!(left, (0, 0));

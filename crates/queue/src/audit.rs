@@ -96,6 +96,7 @@ async fn look(rows: &impl Read, row: &Row, audit: &mut Audit, books: &mut Books)
             let stored = StoredMessage::decode(place, &row.value)?;
             audit.messages += 1;
             *books.open.entry(index).or_default() += 1;
+            // A long text has a row of its own, and what expires is listed by its expiry: sums compare both at the end.
             if stored.text.is_none() {
                 add(&mut books.texts_of_messages, books.hasher.hash_one((index, place.number)));
             }
@@ -122,6 +123,7 @@ async fn look(rows: &impl Read, row: &Row, audit: &mut Audit, books: &mut Books)
         }
         keys::TALLY => {
             let (index, _) = keys::parse_tally(&row.key)?;
+            // Counted up by the messages, down by the shards of the count: nothing is left when both are right.
             let open = books.open.entry(index).or_default();
             *open = open.saturating_sub(records::decode_tally(&row.value)?);
             books.belongs(index)

@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use jobs::{Job, Progress};
 use store::{Direction, Read, Scope, Store, StoreError, Txn};
 use types::Timestamp;
 
@@ -25,16 +26,26 @@ const AGAIN: Duration = Duration::from_mins(10);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor(Timestamp);
 
-/// Does one bounded step. True when another would find something to do.
-///
-/// # Errors
-/// The store failed.
-pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, QueueError> {
+/// Removes expired messages. What is done are messages.
+#[derive(Debug)]
+pub struct ExpireMessages;
+
+impl Job for ExpireMessages {
+    const NAME: &'static str = "messages";
+    type Cursor = Cursor;
+    type Error = QueueError;
+
+    async fn step(store: &Store, cursor: &mut Cursor) -> Result<Progress, QueueError> {
+        step(store, cursor).await
+    }
+}
+
+async fn step(store: &Store, cursor: &mut Cursor) -> Result<Progress, QueueError> {
     let now = store.now();
     let due = store.snapshot().scan(keys::expiries(cursor.0, now), Direction::Ascending).take(BATCH).await?;
     let Some(last) = due.last() else {
         cursor.0 = earlier(now, AGAIN).max(cursor.0);
-        return Ok(false);
+        return Ok(Progress::default());
     };
     let reached = keys::parse_expiry(&last.key)?.0;
     let due = &due;
@@ -53,7 +64,7 @@ pub async fn step(store: &Store, cursor: &mut Cursor) -> Result<bool, QueueError
         })
         .await?;
     cursor.0 = reached.min(earlier(now, AGAIN)).max(cursor.0);
-    Ok(due.len() == BATCH)
+    Ok(Progress { more: due.len() == BATCH, ..Progress::found(due.len()) })
 }
 
 /// Removes the message that a row of the expiry index leads to. `None` when somebody else did.

@@ -4,7 +4,7 @@
 //! Knows no protocol, no engine and no clock. [`Queues`] owns the store, the latches and the memory that go with it:
 //! whoever calls it sees neither rows nor transactions.
 //!
-//! **Invariants.** Messages stand in the order in which they become visible, and a message's place rides in its pop
+//! **Invariants.** Messages stand in the order in which they become visible, and a message's place stands in its pop
 //! receipt: getting, updating and deleting cost the same with ten messages or ten million. Clearing and deleting a queue
 //! is one row and one sweep, however much is inside. What is kept in memory only tells where to look;
 //! rows decide.
@@ -29,3 +29,9 @@ pub use access_policy::{GetQueueAcl, SetQueueAcl};
 pub use pop_receipt::{InvalidReceipt, Receipt};
 pub use queue::Metadata;
 pub use service::Queues;
+
+/// The background work of the service.
+#[must_use]
+pub fn jobs(store: &store::Store) -> Vec<Box<dyn jobs::Work>> {
+    vec![jobs::on::<sweep::SweepQueues>(store), jobs::on::<expiry::ExpireMessages>(store)]
+}

@@ -15,7 +15,7 @@ pub struct ListQueues {
     pub prefix: String,
     /// Go on from this name, which is included.
     pub marker: Option<String>,
-    /// At most so many.
+    /// The longest page; a shorter one may have more behind it.
     pub limit: usize,
 }
 

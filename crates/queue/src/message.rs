@@ -26,7 +26,7 @@ use crate::{
 /// What everybody may know of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageProperties {
-    /// Its id.
+    /// What clients name it by; it never changes.
     pub id: MessageId,
     /// When it was put.
     pub insertion: Timestamp,
@@ -48,20 +48,20 @@ pub struct Hold {
 /// A message that was got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GotMessage {
-    /// What it is.
+    /// What everybody may know.
     pub properties: MessageProperties,
     /// The right to it.
     pub hold: Hold,
-    /// Its text.
+    /// As it was put or last updated.
     pub text: String,
 }
 
 /// A message that was peeked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeekedMessage {
-    /// What it is.
+    /// What everybody may know.
     pub properties: MessageProperties,
-    /// Its text.
+    /// As it was put or last updated.
     pub text: String,
 }
 

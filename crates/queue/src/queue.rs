@@ -21,7 +21,7 @@ use crate::{
 /// Names and values as the client sent them, in the order of names.
 pub type Metadata = Vec<(String, String)>;
 
-/// A queue.
+/// A queue as its row says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Queue {
     /// Its id, never given twice: a queue of the same name that is created later has another.

@@ -2,7 +2,7 @@
 
 use store::Store;
 
-use crate::{heads::Heads, tally::Shards};
+use crate::{errors::QueueError, heads::Heads, tally::Shards};
 
 /// The Queue service: its store, and what this process remembers of the rows in it. Clones share it; a process has one a
 /// store.
@@ -24,4 +24,17 @@ impl Queues {
     pub fn new(store: Store) -> Self {
         Self { store, heads: Heads::default(), shards: Shards::default() }
     }
+}
+
+/// Does the work of a transaction, and gives back what it took of this process (its arrival, its shard) when it is refused:
+/// nothing will come of it, and a refusal that waits for the disk is in nobody's way.
+pub(crate) async fn or_give_back<T>(
+    work: impl Future<Output = Result<T, QueueError>>,
+    give_back: impl FnOnce(),
+) -> Result<T, QueueError> {
+    let done = work.await;
+    if done.is_err() {
+        give_back();
+    }
+    done
 }

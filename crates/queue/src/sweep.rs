@@ -3,6 +3,7 @@
 //! Nobody else writes to such an index, except the expiry of its messages; both read the message they remove.
 
 use bytes::Bytes;
+use jobs::{Job, Progress};
 use store::{Direction, Read, Scope, Store, Txn};
 
 use crate::{
@@ -17,20 +18,26 @@ const BATCH: usize = 256;
 /// Indexes looked at in a step, in one transaction each.
 const INDEXES: usize = 64;
 
-/// Does one bounded step. True when another would find something to do.
-///
-/// # Errors
-/// The store failed.
-pub async fn step(store: &Store) -> Result<bool, QueueError> {
-    let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(INDEXES).await?;
-    let mut series = store.series();
-    for row in &sweeps {
-        let (index, progress) = (keys::parse_sweep(&row.key)?, &row.key);
-        let scope = Scope::new().reclaims();
-        series.transact(scope, |txn| async move { remove_some(&txn, index, progress).await }).await?;
+/// Removes the messages of indexes that are gone. What is done are indexes looked at.
+#[derive(Debug)]
+pub struct SweepQueues;
+
+impl Job for SweepQueues {
+    const NAME: &'static str = "queues";
+    type Cursor = ();
+    type Error = QueueError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, QueueError> {
+        let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(INDEXES).await?;
+        let mut series = store.series();
+        for row in &sweeps {
+            let (index, progress) = (keys::parse_sweep(&row.key)?, &row.key);
+            let scope = Scope::new().reclaims();
+            series.transact(scope, |txn| async move { remove_some(&txn, index, progress).await }).await?;
+        }
+        series.durable().await?;
+        Ok(Progress::found(sweeps.len()))
     }
-    series.durable().await?;
-    Ok(!sweeps.is_empty())
 }
 
 async fn remove_some(txn: &Txn, index: MessageIndex, progress: &Bytes) -> Result<(), QueueError> {

@@ -5,7 +5,8 @@
 mod support;
 
 use concurrency::visibility::ParameterRefusal;
-use queue::{errors::QueueError, queue::Created};
+use jobs::Job as _;
+use queue::{errors::QueueError, queue::Created, sweep::SweepQueues};
 use support::{Rig, run};
 
 const LONG: usize = 60_000;
@@ -170,7 +171,7 @@ fn clearing_and_deleting_take_everything_at_once_and_nothing_is_left_behind() {
         assert!(rig.delete("jobs", held.properties.id, held.hold.receipt).await.is_err());
         rig.put("jobs", "new").await;
         rig.audit().await;
-        assert!(queue::sweep::step(&rig.store).await.unwrap());
+        assert!(SweepQueues::step(&rig.store, &mut ()).await.unwrap().more);
         rig.audit().await;
         // Expiry and sweep meet half-way.
         rig.pass(700_000);
@@ -218,7 +219,7 @@ fn queues_that_come_and_go_were_swept_one_a_step() {
             rig.clear("jobs").await.unwrap();
         }
         let mut steps = 0;
-        while queue::sweep::step(&rig.store).await.unwrap() {
+        while SweepQueues::step(&rig.store, &mut ()).await.unwrap().more {
             steps += 1;
         }
         assert_eq!(steps, 2);

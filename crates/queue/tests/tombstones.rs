@@ -17,15 +17,14 @@ use std::{
 
 use bytes::Bytes;
 use store::{
-    Answer, BoxFuture, ChunkRef, Direction, Engine as Contract, Event, Horizon, Row, Sequence, Store, StoreError,
-    chunk::{ChunkSource, ChunkWriter},
+    Answer, BoxFuture, Direction, Engine as Contract, Horizon, Row, Sequence, Store, StoreError,
     engine::{Commit, SequenceError, View},
     key::KeyRange,
     read::Cursor,
+    testing::Around,
 };
 use store_memory::{ManualTime, MemoryEngine};
 use support::{Engine, Rig, run};
-use types::Timestamp;
 
 /// What the engine has seen.
 #[derive(Default)]
@@ -81,7 +80,11 @@ impl View for WatchedView {
     }
 }
 
-impl Contract for Watched {
+impl Around for Watched {
+    fn inner(&self) -> &dyn Contract {
+        &self.inner
+    }
+
     fn view(&self, horizon: Horizon) -> Box<dyn View> {
         Box::new(WatchedView(self.inner.view(horizon), Arc::clone(&self.seen)))
     }
@@ -111,30 +114,6 @@ impl Contract for Watched {
             return Answer::Later(Box::pin(std::future::pending()));
         }
         self.inner.durable(sequence)
-    }
-
-    fn now(&self) -> Timestamp {
-        self.inner.now()
-    }
-
-    fn wall(&self) -> Timestamp {
-        self.inner.wall()
-    }
-
-    fn fresh_id(&self) -> u64 {
-        self.inner.fresh_id()
-    }
-
-    fn events(&self) -> tokio::sync::broadcast::Receiver<Event> {
-        self.inner.events()
-    }
-
-    fn write_chunk(&self, expected_length: Option<u64>) -> Result<Box<dyn ChunkWriter>, StoreError> {
-        self.inner.write_chunk(expected_length)
-    }
-
-    fn open_chunk(&self, chunk: ChunkRef) -> BoxFuture<'_, Result<Box<dyn ChunkSource>, StoreError>> {
-        self.inner.open_chunk(chunk)
     }
 }
 

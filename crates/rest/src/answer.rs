@@ -191,6 +191,7 @@ impl Whole<'_> {
         };
         let host = headers::text(&headers, &header::HOST)?.unwrap_or_default();
         let target = Target::at(raw, host, front.service.name(), front.host.domains());
+        // A browser or `curl` that came to the bare port; no storage client sends such a request.
         if target.is_err()
             && is_from_a_person(&method, &raw, &headers)
             && let Some(page) = front.host.front_page(front.service.name())
@@ -199,6 +200,7 @@ impl Whole<'_> {
         }
         let target = target?;
         let version = request::version(&headers, self.received_at)?;
+        // The secondary location is this same store. That it takes no writes is said before a body is read.
         if target.secondary && !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS) {
             let message = "Write operations are not allowed.";
             return Err(ServiceError::new(ErrorCode::InsufficientAccountPermissions, message));

@@ -32,7 +32,7 @@ pub struct EmbeddedRequest {
     pub target: String,
     /// Its own headers.
     pub headers: Headers,
-    /// Its body.
+    /// What stands behind its headers; often nothing.
     pub body: Bytes,
 }
 
@@ -255,11 +255,11 @@ impl EmbeddedRequest {
 pub struct EmbeddedResponse {
     /// `Content-ID` of the request that it answers.
     pub content_id: Option<String>,
-    /// The status.
+    /// What became of this request; the batch itself is 202.
     pub status: StatusCode,
     /// Its own headers.
     pub headers: Headers,
-    /// Its body.
+    /// The document of this answer; empty where there is none.
     pub body: Bytes,
 }
 

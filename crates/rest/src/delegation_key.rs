@@ -7,7 +7,7 @@ use access::{
 };
 use account::Settings;
 use http::{HeaderValue, StatusCode};
-use types::{ErrorCode, Timestamp};
+use types::Timestamp;
 
 use crate::{
     Caller, Response, ResponseBody, ServiceError, caller,
@@ -36,28 +36,19 @@ impl KeyInfo {
     pub fn parse(document: &[u8]) -> Result<Self, ServiceError> {
         let root = xml::parse(document)?;
         if root.name != "KeyInfo" {
-            return Err(invalid(&root.name, ""));
+            return Err(ServiceError::invalid_xml_node(&root.name, ""));
         }
         let read = |name: &'static str| match root.text_of(name).map(str::trim) {
             None | Some("") => Ok(None),
-            Some(text) => instant::parse(text).map(Some).ok_or_else(|| invalid(name, text)),
+            Some(text) => instant::parse(text).map(Some).ok_or_else(|| ServiceError::invalid_xml_node(name, text)),
         };
         let tenant = root.text_of("DelegatedUserTid").filter(|text| !text.is_empty());
         Ok(Self {
             start: read("Start")?,
-            expiry: read("Expiry")?.ok_or_else(|| invalid("Expiry", ""))?,
+            expiry: read("Expiry")?.ok_or_else(|| ServiceError::invalid_xml_node("Expiry", ""))?,
             delegated_tenant: tenant.map(str::to_owned),
         })
     }
-}
-
-fn invalid(name: &str, value: &str) -> ServiceError {
-    ServiceError::new(
-        ErrorCode::InvalidXmlNodeValue,
-        "The value for one of the XML nodes is not in the correct format.",
-    )
-    .with_detail("XmlNodeName", name)
-    .with_detail("XmlNodeValue", value)
 }
 
 /// Answers the operation.
@@ -76,13 +67,14 @@ pub async fn answer(
             caller::failed().with_detail("AuthenticationErrorDetail", "Only authentication scheme Bearer is supported")
         );
     };
+    // The right to ask comes before the document: who may not ask is not told what is wrong with it.
     let asked = caller.ask(GetUserDelegationKey { account: caller.unit(), service });
     let permitted = settings.permit_delegation(&asked).await;
     permitted.map_err(|denied| caller.explain(caller::denied_answer(&denied)))?;
     let info = KeyInfo::parse(document)?;
     let start = info.start.unwrap_or(now);
     if !GetUserDelegationKey::may_live(start, info.expiry, now) {
-        return Err(invalid("Expiry", &instant::format(info.expiry)));
+        return Err(ServiceError::invalid_xml_node("Expiry", &instant::format(info.expiry)));
     }
     let (start, expiry, version) = (instant::format(start), instant::format(info.expiry), caller.version.to_string());
     let request = DelegationKeyRequest {
@@ -94,6 +86,7 @@ pub async fn answer(
         version: &version,
         delegated_tenant: info.delegated_tenant.as_deref(),
     };
+    // The roles of this moment are part of the key: it cannot do more than its maker could.
     let key = request.key(&caller.account, identity.actions(service)).ok_or_else(ServiceError::internal)?;
     let mut xml = XmlWriter::document();
     xml.open("UserDelegationKey");
@@ -112,6 +105,8 @@ pub async fn answer(
 
 #[cfg(test)]
 mod tests {
+    use types::ErrorCode;
+
     use super::*;
 
     #[test]

@@ -197,6 +197,14 @@ impl ServiceError {
         .with_detail("MaxLimit", limit.to_string())
     }
 
+    /// 400: an element of a document has a value that it cannot have.
+    #[must_use]
+    pub fn invalid_xml_node(name: &str, value: &str) -> Self {
+        Self::new(ErrorCode::InvalidXmlNodeValue, "The value for one of the XML nodes is not in the correct format.")
+            .with_detail("XmlNodeName", name)
+            .with_detail("XmlNodeValue", value)
+    }
+
     /// 500: our fault. What happened goes to the log, not to the client.
     #[must_use]
     pub fn internal() -> Self {
@@ -208,7 +216,7 @@ impl ServiceError {
     /// The services document no code for a full disk (an account has no visible one), and 507 is no status that their
     /// clients know. So what another attempt may cure, here or after a restart, is 503 ServerBusy, which clients
     /// retry with growing pauses; what it cannot cure is 500 InternalError. Neither tells the client about the
-    /// host, but for the reserve that its operator set.
+    /// host, but for the reserve that its operator set. A 503 has certainly not happened; what may have is 500 and says so.
     #[must_use]
     pub fn from_store(error: &StoreError) -> Self {
         match error {
@@ -220,6 +228,14 @@ impl ServiceError {
                  reserve.",
             )),
             StoreError::Poisoned(_) => Self::busy("The server does not accept writes at the moment."),
+            StoreError::OutcomeUnknown(_) => {
+                tracing::error!(%error, "the store failed");
+                Self::new(
+                    ErrorCode::InternalError,
+                    "The server encountered an internal error while it made the operation durable. Whether the operation \
+                     has happened is unknown.",
+                )
+            }
             StoreError::TooLarge { .. } | StoreError::Corrupt(_) | StoreError::ChunkGone(_) | StoreError::Io(_) => {
                 tracing::error!(%error, "the store failed");
                 Self::internal()
@@ -282,6 +298,7 @@ mod tests {
             (StoreError::Full { available_bytes: 0, reserve_bytes: 0 }, 503),
             (StoreError::Exhausted(std::sync::Arc::new(std::io::ErrorKind::OutOfMemory.into())), 503),
             (StoreError::Poisoned("x".into()), 503),
+            (StoreError::OutcomeUnknown("x".into()), 500),
             (StoreError::Closed, 503),
             (StoreError::corrupt("x"), 500),
             (StoreError::TooLarge { what: "row", actual: 2, limit: 1 }, 500),

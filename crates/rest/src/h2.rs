@@ -83,6 +83,7 @@ pub(crate) async fn serve(
                 }
             }
             Some(_ended) = streams.join_next(), if !streams.is_empty() => idle = Instant::now() + limits.head_timeout,
+            // A credential was verified on this connection: the windows of users are larger.
             () = origin.seat.known(), if !wide => {
                 wide = true;
                 connection.set_target_window_size(WINDOWS.1);
@@ -158,6 +159,7 @@ async fn send(mut stream: SendStream<Bytes>, mut ready: Ready, limits: &Limits) 
         if room == 0 {
             return;
         }
+        // What waits for clients is bounded for all together: a piece is made when there is room to keep it.
         while ready.body.at_hand() == 0 && ready.kept.room() == 0 {
             if pace.waited() {
                 return give_up(&mut stream, &ready);
@@ -167,6 +169,7 @@ async fn send(mut stream: SendStream<Bytes>, mut ready: Ready, limits: &Limits) 
         ready.kept.add(std::mem::take(&mut buffer));
         let piece = poll_fn(|cx| match ready.poll_piece(cx) {
             Poll::Ready(piece) => Poll::Ready(Ok(piece)),
+            // A client that has gone is not waited for.
             Poll::Pending => stream.poll_reset(cx).map(Err),
         });
         let mut piece = match piece.await {

@@ -91,7 +91,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Its bytes.
+    /// As it was sent, also where that is no text.
     #[must_use]
     pub const fn as_bytes(self) -> &'a [u8] {
         self.0

@@ -27,9 +27,9 @@ pub struct Fetch {
 
 /// The answer to a [`Fetch`]: its head is here, its body may still be on its way.
 pub struct Fetched {
-    /// Its status.
+    /// What the other side answered; a redirect is an answer like any other.
     pub status: StatusCode,
-    /// Its headers.
+    /// As the other side sent them: not to be trusted.
     pub headers: Headers,
     /// Its body, as it arrives.
     pub body: Box<dyn Pieces>,

@@ -83,13 +83,13 @@ impl Response {
         &mut self.headers
     }
 
-    /// The headers.
+    /// The headers so far; those of every answer (`Date`, `x-ms-request-id`) come later.
     #[must_use]
     pub const fn headers(&self) -> &Headers {
         &self.headers
     }
 
-    /// The status.
+    /// What the log and the metrics count it as.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         self.status

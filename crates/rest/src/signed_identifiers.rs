@@ -36,6 +36,7 @@ const fn letters(service: Service) -> &'static str {
 /// It is malformed, has too many policies, or one of them has an id twice, too long or none, a time that is none, or
 /// permissions that the service does not have.
 pub fn parse(service: Service, document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ServiceError> {
+    // No body at all takes every policy away.
     if document.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
     }
@@ -54,19 +55,21 @@ pub fn parse(service: Service, document: &[u8]) -> Result<Vec<StoredAccessPolicy
         let id = child.text_of("Id").unwrap_or_default();
         let too_long = id.chars().count() > ID_MAX_CHARACTERS;
         if id.is_empty() || too_long || policies.iter().any(|earlier| earlier.id == id) {
-            return Err(invalid("Id", id));
+            return Err(ServiceError::invalid_xml_node("Id", id));
         }
         let policy = child.child("AccessPolicy");
         let text =
             |name: &str| policy.and_then(|policy| policy.text_of(name)).map(str::trim).filter(|text| !text.is_empty());
         let time = |name: &'static str| {
-            text(name).map(|text| instant::parse(text).ok_or_else(|| invalid(name, text))).transpose()
+            text(name)
+                .map(|text| instant::parse(text).ok_or_else(|| ServiceError::invalid_xml_node(name, text)))
+                .transpose()
         };
         let permissions = text("Permission");
         let known =
             |sent: &str| Permissions::parse(sent).is_some() && sent.chars().all(|it| letters(service).contains(it));
         if let Some(sent) = permissions.filter(|sent| !known(sent)) {
-            return Err(invalid("Permission", sent));
+            return Err(ServiceError::invalid_xml_node("Permission", sent));
         }
         policies.push(StoredAccessPolicy {
             id: id.to_owned(),
@@ -103,15 +106,6 @@ pub fn write(policies: &[StoredAccessPolicy]) -> Bytes {
 fn malformed(reason: &str) -> ServiceError {
     ServiceError::new(ErrorCode::InvalidXmlDocument, "XML specified is not syntactically valid.")
         .with_detail("Reason", reason)
-}
-
-fn invalid(name: &str, value: &str) -> ServiceError {
-    ServiceError::new(
-        ErrorCode::InvalidXmlNodeValue,
-        "The value for one of the XML nodes is not in the correct format.",
-    )
-    .with_detail("XmlNodeName", name)
-    .with_detail("XmlNodeValue", value)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub enum CredentialKind {
     Signature(ServiceVersion),
     /// A bearer token.
     Bearer,
-    /// Nothing.
+    /// No credential at all.
     Anonymous,
 }
 

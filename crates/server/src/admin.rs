@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use net::Shutdown;
 use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError};
+use store::Store;
 use types::ErrorCode;
 
 pub(crate) use accounts::list as list_accounts;
@@ -38,6 +39,7 @@ pub(crate) struct Admin {
     pub(crate) token: String,
     pub(crate) shutdown: Shutdown,
     pub(crate) backups: Backups,
+    pub(crate) store: Store,
     pub(crate) accounts: Arc<Accounts>,
 }
 
@@ -84,7 +86,7 @@ impl Admin {
 
     async fn change_accounts(&self, request: &mut Request) -> Result<Response, ServiceError> {
         let known = self.trusted(request)?;
-        accounts::answer(&self.opened.store, &self.accounts, request, known).await
+        accounts::answer(&self.store, &self.accounts, request, known).await
     }
 
     fn backup(&self, request: &Request) -> Result<Response, ServiceError> {

@@ -4,35 +4,21 @@
 
 use std::sync::Arc;
 
-use access::{AccountKey, Accounts, bearer::Bearer};
-use account::Settings;
-use anyhow::{Result, anyhow};
-use blob::Blobs;
-use blob_rest::{BlobService, Copies};
-use queue::Queues;
+use anyhow::anyhow;
+use blob_rest::BlobService;
 use queue_rest::QueueService;
 use rest::Service;
-use store::Store;
-use table::Tables;
 use table_rest::TableService;
 
 use crate::{
     config::{Config, Ports},
     failure::misconfigured,
+    incarnation::Incarnation,
     randomness,
 };
 
-/// Makes a service on an open store.
-pub(crate) type Build = fn(&Parts<'_>) -> Arc<dyn Service>;
-
-/// What services are made of.
-pub(crate) struct Parts<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) accounts: &'a Arc<Accounts>,
-    /// Shared with the copies that go on in the background.
-    pub(crate) blobs: &'a Blobs,
-    pub(crate) copies: &'a Arc<Copies>,
-}
+/// Puts a protocol in front of a service.
+pub(crate) type Build = fn(&Incarnation) -> Arc<dyn Service>;
 
 /// A service port.
 pub(crate) struct Slot {
@@ -57,35 +43,18 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
     ]
 }
 
-fn blob(parts: &Parts<'_>) -> Arc<dyn Service> {
-    let (blobs, settings) = (parts.blobs.clone(), Settings::new(parts.store.clone()));
-    Arc::new(BlobService::new(blobs, settings, Arc::clone(parts.accounts), Arc::clone(parts.copies)))
+pub(crate) fn blob(of: &Incarnation) -> Arc<dyn Service> {
+    let (accounts, transfers) = (Arc::clone(&of.accounts), Arc::clone(&of.transfers));
+    Arc::new(BlobService::new(of.blobs.clone(), of.settings.clone(), accounts, transfers))
 }
 
-fn queue(parts: &Parts<'_>) -> Arc<dyn Service> {
-    let (queues, settings) = (Queues::new(parts.store.clone()), Settings::new(parts.store.clone()));
-    Arc::new(QueueService::new(queues, settings, Arc::clone(parts.accounts), randomness::bits))
+pub(crate) fn queue(of: &Incarnation) -> Arc<dyn Service> {
+    let accounts = Arc::clone(&of.accounts);
+    Arc::new(QueueService::new(of.queues.clone(), of.settings.clone(), accounts, randomness::bits))
 }
 
-fn table(parts: &Parts<'_>) -> Arc<dyn Service> {
-    let (tables, settings) = (Tables::new(parts.store.clone()), Settings::new(parts.store.clone()));
-    Arc::new(TableService::new(tables, settings, Arc::clone(parts.accounts)))
-}
-
-/// The configured accounts and the stored ones, each with its unit in the store.
-///
-/// # Errors
-/// The store failed, or there is no account.
-pub(crate) async fn accounts(store: &Store, config: &Config, bearer: &Arc<Bearer>) -> Result<Arc<Accounts>> {
-    let configured = config.accounts.iter().map(|account| {
-        let keys = account.keys.iter().map(|key| AccountKey::new(key.bytes())).collect();
-        (account.name.clone(), keys)
-    });
-    let accounts = Accounts::open(store, configured).await?;
-    if accounts.list().is_empty() {
-        return Err(no_account(config));
-    }
-    Ok(Arc::new(accounts.with_bearer(Arc::clone(bearer)).with_public_access(config.public_access)))
+pub(crate) fn table(of: &Incarnation) -> Arc<dyn Service> {
+    Arc::new(TableService::new(of.tables.clone(), of.settings.clone(), Arc::clone(&of.accounts)))
 }
 
 /// Nothing is configured, nothing is stored, and the development account stays on loopback.

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result, bail};
-use store::{Store, clock::SystemTime};
+use store::{Engine, clock::SystemTime};
 use store_embedded::{EmbeddedEngine, OpenError, Options};
 use store_memory::MemoryEngine;
 
@@ -12,21 +12,21 @@ use crate::{
     settings::Durability,
 };
 
-/// An open store.
+/// An engine that is open. What is remembered of its rows is in an incarnation.
 #[derive(Clone)]
 pub(crate) struct Opened {
-    pub(crate) store: Store,
+    pub(crate) engine: Arc<dyn Engine>,
     /// `None` when everything is in memory.
     pub(crate) embedded: Option<Arc<EmbeddedEngine>>,
 }
 
-/// Opens the store that the configuration asks for.
+/// Opens the engine that the configuration asks for.
 pub(crate) fn open(data_dir: &Path, durability: Durability, disk_reserve: Option<u64>) -> Result<Opened> {
     let durability = match durability {
         Durability::Sync => store_embedded::Durability::Sync,
         Durability::Relaxed => store_embedded::Durability::Relaxed,
         Durability::Memory => {
-            return Ok(Opened { store: MemoryEngine::new(SystemTime::default()).store(), embedded: None });
+            return Ok(Opened { engine: Arc::new(MemoryEngine::new(SystemTime::default())), embedded: None });
         }
     };
     // Files of somebody else stay alone: neither mixed with ours nor, with a backup of them, taken for ours.
@@ -41,7 +41,7 @@ pub(crate) fn open(data_dir: &Path, durability: Durability, disk_reserve: Option
     let options = Options { durability, reserve_bytes: disk_reserve.unwrap_or(usual.reserve_bytes), ..usual };
     let engine = EmbeddedEngine::open(data_dir, options).map_err(|error| explain(error, data_dir))?;
     let engine = Arc::new(engine);
-    Ok(Opened { store: Store::new(Arc::<EmbeddedEngine>::clone(&engine)), embedded: Some(engine) })
+    Ok(Opened { engine: Arc::<EmbeddedEngine>::clone(&engine), embedded: Some(engine) })
 }
 
 /// True for a data directory that was used before.
@@ -104,7 +104,7 @@ pub(crate) fn reason(error: OpenError) -> anyhow::Error {
 impl Opened {
     /// Why the store would refuse a write now, if it would.
     pub(crate) fn refusal(&self) -> Option<String> {
-        self.store.write_chunk(Some(0)).err().map(|error| error.to_string())
+        self.engine.write_chunk(Some(0)).err().map(|error| error.to_string())
     }
 
     /// Makes everything durable and closes the log, so that the next start is quick.

@@ -6,14 +6,15 @@
 use std::sync::Arc;
 
 use rest::{Commons, Host, Load, Record, RequestId, limits::Limits};
-use store::Store;
+use store::Engine;
 use types::Timestamp;
 
 use crate::{admin::ADMIN, front_page, metrics::Metrics, randomness::RequestIds, settings::RequestLog};
 
 /// The host of every listener.
 pub(crate) struct ServerHost {
-    pub(crate) store: Store,
+    /// Whose clock is shown. Not of an incarnation: a listener outlives it.
+    pub(crate) engine: Arc<dyn Engine>,
     pub(crate) ids: RequestIds,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) request_log: RequestLog,
@@ -24,7 +25,7 @@ pub(crate) struct ServerHost {
 
 impl Host for ServerHost {
     fn now(&self) -> Timestamp {
-        self.store.wall()
+        self.engine.wall()
     }
 
     fn request_id(&self) -> RequestId {

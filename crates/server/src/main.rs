@@ -15,10 +15,15 @@ mod compose;
 mod config;
 mod engine;
 mod environment;
+#[cfg(test)]
+mod everything;
 mod failure;
 mod files;
+#[cfg(test)]
+mod formats;
 mod front_page;
 mod host;
+mod incarnation;
 mod issuer_keys;
 mod listen;
 mod logging;
@@ -29,6 +34,7 @@ mod output;
 mod ports_file;
 mod progress;
 mod randomness;
+mod scheduler;
 mod serve;
 mod settings;
 mod tls;

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use jobs::{Contents, Job as _, Progress};
 use net::{Commons, Load, Record};
 
 use crate::engine::Opened;
@@ -27,7 +28,9 @@ const BOUNDS_MICROS: [u64; 15] = [
 pub(crate) struct Metrics {
     operations: RwLock<BTreeMap<(&'static str, &'static str), Arc<Operation>>>,
     loads: RwLock<BTreeMap<&'static str, Arc<Load>>>,
-    pub(crate) upkeep: Upkeep,
+    jobs: RwLock<BTreeMap<&'static str, Arc<JobCounts>>>,
+    /// Damaged chunks that the scrub found.
+    pub(crate) scrub_problems: AtomicU64,
     /// Lines that the log could not take.
     log_dropped: Arc<AtomicU64>,
     commons: Arc<Commons>,
@@ -45,13 +48,33 @@ struct Operation {
     bytes_out: AtomicU64,
 }
 
-/// The numbers of the background work.
+/// The jobs of the engine, by name.
+pub(crate) const COLLECT: &str = "collect";
+pub(crate) const SCRUB: &str = "scrub";
+
+/// The numbers of one job.
 #[derive(Default)]
-pub(crate) struct Upkeep {
-    pub(crate) swept: AtomicU64,
-    pub(crate) collected_bytes: AtomicU64,
-    pub(crate) scrubbed_bytes: AtomicU64,
-    pub(crate) scrub_problems: AtomicU64,
+pub(crate) struct JobCounts {
+    steps: AtomicU64,
+    failures: AtomicU64,
+    /// In whatever it deals with.
+    done: AtomicU64,
+}
+
+impl JobCounts {
+    /// Counts a step; `None` for one that failed.
+    pub(crate) fn count(&self, step: Option<&Progress>) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        match step {
+            Some(progress) => self.done.fetch_add(progress.done, Ordering::Relaxed),
+            None => self.failures.fetch_add(1, Ordering::Relaxed),
+        };
+    }
+
+    /// Steps, failures, and what was done.
+    pub(crate) fn counted(&self) -> (u64, u64, u64) {
+        (load(&self.steps), load(&self.failures), load(&self.done))
+    }
 }
 
 impl Metrics {
@@ -59,7 +82,8 @@ impl Metrics {
         Self {
             operations: RwLock::default(),
             loads: RwLock::default(),
-            upkeep: Upkeep::default(),
+            jobs: RwLock::default(),
+            scrub_problems: AtomicU64::new(0),
             log_dropped,
             commons,
         }
@@ -75,6 +99,12 @@ impl Metrics {
     pub(crate) fn load(&self, service: &'static str) -> Arc<Load> {
         let mut all = self.loads.write().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(all.entry(service).or_default())
+    }
+
+    /// Where a job counts its steps.
+    pub(crate) fn job(&self, name: &'static str) -> Arc<JobCounts> {
+        let mut all = self.jobs.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(name).or_default())
     }
 
     fn operation(&self, service: &'static str, name: &'static str) -> Arc<Operation> {
@@ -94,7 +124,7 @@ impl Metrics {
         self.render_requests(&mut out);
         self.render_loads(&mut out);
         self.render_front(&mut out);
-        self.render_upkeep(&mut out);
+        self.render_jobs(&mut out);
         render_store(&mut out, opened);
         out
     }
@@ -153,16 +183,29 @@ impl Metrics {
         }
     }
 
-    fn render_upkeep(&self, out: &mut String) {
+    fn render_jobs(&self, out: &mut String) {
+        let all: BTreeMap<_, _> = {
+            let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
+            jobs.iter().map(|(name, counts)| (*name, counts.counted())).collect()
+        };
+        family(out, "lazuli_job_steps_total", "counter", "Steps of background jobs, also those that failed.");
+        for (job, (steps, ..)) in &all {
+            sample(out, "lazuli_job_steps_total", &[("job", job)], &steps.to_string());
+        }
+        family(out, "lazuli_job_failures_total", "counter", "Steps of background jobs that failed.");
+        for (job, (_, failures, _)) in &all {
+            sample(out, "lazuli_job_failures_total", &[("job", job)], &failures.to_string());
+        }
+        let done = |job: &str| all.get(job).map_or(0, |(.., done)| *done);
         let table = [
-            ("lazuli_swept_contents_total", "Contents whose space was given back.", &self.upkeep.swept),
-            ("lazuli_collected_bytes_total", "Bytes moved out of mostly dead extents.", &self.upkeep.collected_bytes),
-            ("lazuli_scrubbed_bytes_total", "Bytes verified in the background.", &self.upkeep.scrubbed_bytes),
-            ("lazuli_scrub_problems_total", "Damaged chunks that the scrub found.", &self.upkeep.scrub_problems),
+            ("lazuli_swept_contents_total", "Contents whose space was given back.", done(Contents::NAME)),
+            ("lazuli_collected_bytes_total", "Bytes moved out of mostly dead extents.", done(COLLECT)),
+            ("lazuli_scrubbed_bytes_total", "Bytes verified in the background.", done(SCRUB)),
+            ("lazuli_scrub_problems_total", "Damaged chunks that the scrub found.", load(&self.scrub_problems)),
         ];
         for (name, help, value) in table {
             family(out, name, "counter", help);
-            sample(out, name, &[], &load(value).to_string());
+            sample(out, name, &[], &value.to_string());
         }
     }
 
@@ -286,6 +329,33 @@ fn load(counter: &AtomicU64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Metrics {
+        /// Numbers of nothing yet.
+        pub(crate) fn example() -> Self {
+            Self::new(Arc::default(), Arc::new(Commons::new(1)))
+        }
+    }
+
+    #[test]
+    fn jobs_are_counted_by_name() {
+        let metrics = Metrics::example();
+        metrics.job(Contents::NAME).count(Some(&Progress { done: 5, more: false }));
+        metrics.job(Contents::NAME).count(None);
+        metrics.job("tables").count(Some(&Progress::default()));
+        let mut out = String::new();
+        metrics.render_jobs(&mut out);
+        for line in [
+            "lazuli_job_steps_total{job=\"contents\"} 2",
+            "lazuli_job_steps_total{job=\"tables\"} 1",
+            "lazuli_job_failures_total{job=\"contents\"} 1",
+            "lazuli_job_failures_total{job=\"tables\"} 0",
+            "lazuli_swept_contents_total 5",
+            "lazuli_scrubbed_bytes_total 0",
+        ] {
+            assert!(out.lines().any(|found| found == line), "{line} in {out}");
+        }
+    }
 
     #[test]
     fn a_histogram_counts_up() {

@@ -19,7 +19,7 @@ pub(crate) fn account_key() -> Result<access::AccountKey> {
     Ok(access::AccountKey::new(&*zeroize::Zeroizing::new(random::<64>()?)))
 }
 
-/// A word that nobody guesses.
+/// A token that nobody guesses.
 pub(crate) fn token() -> Result<String> {
     Ok(format!("{:032x}", u128::from_le_bytes(random()?)))
 }

@@ -9,10 +9,9 @@ use std::{
     time::Duration,
 };
 
-use access::{Origin, bearer::Bearer};
+use access::{AccountKey, Origin, bearer::Bearer, need};
 use anyhow::{Context as _, Result, bail};
-use blob::Blobs;
-use blob_rest::{Copies, Here};
+use blob_rest::PendingCopies;
 use net::{Listener, Shutdown, Tls, descriptors};
 use rest::{Commons, Host, Service, limits::Limits};
 use tokio::{
@@ -20,18 +19,20 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     task::JoinSet,
 };
+use transfer::Here;
 
 use crate::{
     admin::Admin,
     azurite,
     banner::{self, Endpoint},
     cli::ServeArgs,
-    compose::{self, Parts},
+    compose,
     config::Config,
     engine::{self, Opened},
     failure::misconfigured,
     files::AdminNote,
     host::ServerHost,
+    incarnation::{Incarnation, Surroundings},
     issuer_keys,
     listen::{self, Bound, BoundService},
     logging,
@@ -121,7 +122,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
     let commons = Arc::new(net::Commons::new(front.connections));
     let metrics = Arc::new(Metrics::new(front.log_dropped, Arc::clone(&commons)));
     let host = Arc::new(ServerHost {
-        store: opened.store.clone(),
+        engine: Arc::clone(&opened.engine),
         ids: RequestIds::new()?,
         metrics: Arc::clone(&metrics),
         request_log: config.request_log,
@@ -147,19 +148,20 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
     if config.bearer.settings.unsigned {
         tracing::warn!("bearer tokens are accepted without looking at their signatures");
     }
-    let accounts = compose::accounts(&opened.store, config, &bearer).await?;
-    let client = Arc::new(Client::new(config.copy_sources));
     let blob = services.iter().filter(|service| service.name == "blob").flat_map(|service| &service.listeners);
     let here = Here {
         domains: config.domains.clone(),
-        listeners: blob.map(TcpListener::local_addr).collect::<Result<_, _>>()?,
+        listeners: blob
+            .map(|listener| Ok((need::Service::Blob, listener.local_addr()?)))
+            .collect::<std::io::Result<_>>()?,
         remote: config.copy_sources_remote.clone(),
     };
-    let copies = Arc::new(Copies::new(client, here));
-    let blobs = Blobs::new(opened.store.clone());
-    let parts = Parts { store: &opened.store, accounts: &accounts, blobs: &blobs, copies: &copies };
+    let incarnation = Incarnation::open(Arc::clone(&opened.engine), surroundings(config, bearer, here)).await?;
+    if incarnation.accounts.list().is_empty() {
+        return Err(compose::no_account(config));
+    }
     for service in services {
-        endpoints.push(ports.open_service(service, config, &parts, tls.as_ref().map(Certificate::tls))?);
+        endpoints.push(ports.open_service(service, config, &incarnation, tls.as_ref().map(Certificate::tls))?);
     }
     if let Some(tls) = tls {
         ports.tasks.spawn(renew(tls, signal(SignalKind::hangup())?, shutdown.clone()));
@@ -175,15 +177,19 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         token,
         shutdown: shutdown.clone(),
         backups: crate::admin::Backups::default(),
-        accounts: Arc::clone(&accounts),
+        store: incarnation.store.clone(),
+        accounts: Arc::clone(&incarnation.accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);
-    ports.tasks.spawn(Arc::clone(&copies).run(blobs, shutdown.clone()));
-    ports.tasks.spawn(upkeep::run(opened.clone(), metrics, shutdown));
+    let pending = PendingCopies::new(incarnation.blobs.clone());
+    let copies = vec![incarnation.transfers.work(shutdown.clone()), incarnation.transfers.finding(pending)];
+    let opens = incarnation.files.tending();
+    ports.tasks.spawn(upkeep::run(incarnation.store.clone(), opened.clone(), copies, opens, metrics, shutdown));
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let ports_file = config.ports_file.as_deref();
     let ports_file = ports_file.map(|path| PortsFile::write(path, scheme, &endpoints, admin_address)).transpose()?;
-    let kept: Vec<String> = accounts
+    let kept: Vec<String> = incarnation
+        .accounts
         .list()
         .iter()
         .filter(|account| account.origin == Origin::Stored)
@@ -201,10 +207,26 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         while admin_ports.tasks.join_next().await.is_some() {}
     };
     tokio::select! {
-        () = ended => {}
+        () = ended => incarnation.end().await,
+        // What is in flight is refused from here on: the incarnation ends by being dropped.
         () = signals.next() => tracing::warn!("a second signal: not waiting for requests in flight"),
     }
     Ok(())
+}
+
+/// What the configuration says to the services.
+fn surroundings(config: &Config, bearer: Arc<Bearer>, here: Here) -> Surroundings {
+    let accounts = config.accounts.iter().map(|account| {
+        let keys = account.keys.iter().map(|key| AccountKey::new(key.bytes())).collect();
+        (account.name.clone(), keys)
+    });
+    Surroundings {
+        accounts: accounts.collect(),
+        public_access: config.public_access,
+        bearer,
+        outgoing: Arc::new(Client::new(config.copy_sources)),
+        here,
+    }
 }
 
 /// Reads the certificate again when somebody says so.
@@ -233,11 +255,11 @@ impl Ports {
         &mut self,
         bound: BoundService,
         config: &Config,
-        parts: &Parts<'_>,
+        incarnation: &Incarnation,
         tls: Option<Arc<Tls>>,
     ) -> Result<Endpoint> {
         let limits = net::Limits { requests: config.max_requests, ..net::Limits::default() };
-        let service = (bound.build)(parts);
+        let service = (bound.build)(incarnation);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
         for listener in bound.listeners {
             self.open(listener, tls.clone(), Arc::clone(&service), limits);

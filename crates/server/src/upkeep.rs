@@ -1,187 +1,149 @@
-//! Background work, driven at a gentle pace until shutdown: the sweeper gives space back, the collector empties mostly
-//! dead extents, the scrub looks for decay.
-//!
-//! None of it keeps state of its own; after a crash a step is simply done again. A failing step is logged and tried
-//! again later: the answers of the services do not depend on it.
+//! The background work of the server and its pace: **the one list of it.** The jobs of the services give space back and
+//! end what is over, copies from elsewhere go on; the collector empties mostly dead extents, the scrub looks for decay.
 
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
+use jobs::{BoxFuture, Contents, Failure, Progress, Work};
 use net::Shutdown;
-use store::sweep;
+use store::Store;
 use store_embedded::{EmbeddedEngine, ScrubCursor};
 
-use crate::{engine::Opened, metrics::Metrics};
+use crate::{
+    engine::Opened,
+    metrics::{COLLECT, Metrics, SCRUB},
+    scheduler::{self, Pace, Scheduled},
+};
 
 /// Between two steps while there is work.
 const BUSY: Duration = Duration::from_millis(20);
-/// Until the sweeper looks again.
-const SWEEP_IDLE: Duration = Duration::from_secs(2);
+/// Until a job of a service looks again.
+const IDLE: Duration = Duration::from_secs(2);
 /// Until the sweeper of contents looks whether writers have left much to it, and how much that is: long before they are
 /// slowed down.
-const SWEEP_LOOK: Duration = Duration::from_millis(100);
+const CONTENTS_LOOK: Duration = Duration::from_millis(100);
 const MUCH_BYTES: u64 = 8 * 1024 * 1024;
-/// Until the collector looks whether it is urgent, and how many such looks it takes until it looks anyway.
+/// Until the collector looks whether it is urgent, and until it looks anyway.
 const COLLECT_LOOK: Duration = Duration::from_secs(1);
-const COLLECT_LOOKS: u32 = 30;
-/// Between two steps of the scrub: with its step, at most 4 MiB a second.
-const SCRUB_PACE: Duration = Duration::from_secs(1);
+const COLLECT_IDLE: Duration = Duration::from_secs(30);
+/// A step of the scrub: with the pace, at most 4 MiB a second.
 const SCRUB_STEP_BYTES: u64 = 4 * 1024 * 1024;
-/// Between two rounds of the scrub, and before the first.
-const SCRUB_REST: Duration = Duration::from_hours(24);
-const SCRUB_FIRST: Duration = Duration::from_mins(10);
-/// After a failure.
-const FAILED: Duration = Duration::from_mins(1);
 
-/// Does all of it until shutdown.
-pub(crate) async fn run(opened: Opened, metrics: Arc<Metrics>, shutdown: Shutdown) {
-    let sweep = sweep(&opened, &metrics, shutdown.clone());
-    match &opened.embedded {
-        None => sweep.await,
+const SERVICES: Pace = Pace { first: IDLE, busy: BUSY, idle: IDLE };
+const CONTENTS: Pace = Pace { first: CONTENTS_LOOK, busy: BUSY, idle: IDLE };
+const COLLECTOR: Pace = Pace { first: COLLECT_IDLE, busy: BUSY, idle: COLLECT_IDLE };
+/// Copies are told of when they begin and looked for in their rows at the start and now and then.
+const COPIES: Pace = Pace { first: Duration::ZERO, busy: BUSY, idle: Duration::from_secs(30) };
+/// Clients that do not answer lose what they cache on time.
+const OPENS: Pace = Pace { first: IDLE, busy: BUSY, idle: Duration::from_secs(1) };
+/// A day between two rounds.
+const SCRUBBER: Pace =
+    Pace { first: Duration::from_mins(10), busy: Duration::from_secs(1), idle: Duration::from_hours(24) };
+
+/// Does all of it until shutdown, with the work of copies from elsewhere.
+pub(crate) async fn run(
+    store: Store,
+    opened: Opened,
+    copies: Vec<Box<dyn Work>>,
+    opens: Box<dyn Work>,
+    metrics: Arc<Metrics>,
+    shutdown: Shutdown,
+) {
+    let store = &store;
+    let services = [blob::jobs(store), queue::jobs(store), table::jobs(store), file::jobs(store)].into_iter().flatten();
+    let mut all: Vec<Scheduled> = services.map(|work| Scheduled { work, pace: SERVICES }).collect();
+    all.extend(copies.into_iter().map(|work| Scheduled { work, pace: COPIES }));
+    all.push(Scheduled { work: opens, pace: OPENS });
+    let contents = jobs::on::<Contents>(store);
+    match opened.embedded {
+        None => all.push(Scheduled { work: contents, pace: CONTENTS }),
         Some(engine) => {
-            let collect = collect(engine, &metrics, shutdown.clone());
-            let scrub = scrub(engine, &metrics, shutdown);
-            tokio::join!(sweep, collect, scrub);
+            let unswept = Arc::clone(&engine);
+            let much = move || unswept.unswept_bytes() >= MUCH_BYTES;
+            let contents = Box::new(Urgent { work: contents, look: CONTENTS_LOOK, is_urgent: much });
+            all.push(Scheduled { work: contents, pace: CONTENTS });
+            let collected = Arc::clone(&engine);
+            let wants = move || collected.wants_collection();
+            let collect = Box::new(Collect(Arc::clone(&engine)));
+            let collect = Box::new(Urgent { work: collect, look: COLLECT_LOOK, is_urgent: wants });
+            all.push(Scheduled { work: collect, pace: COLLECTOR });
+            let scrub = Scrub { engine, cursor: ScrubCursor::default(), metrics: Arc::clone(&metrics) };
+            all.push(Scheduled { work: Box::new(scrub), pace: SCRUBBER });
         }
     }
+    scheduler::run(all, &metrics, &shutdown).await;
 }
 
-/// The sweepers: deleted containers, cleared and deleted queues, expired messages, deleted tables, and the contents that
-/// nothing points to any more. Each goes its own way: one that fails holds up no other.
-async fn sweep(opened: &Opened, metrics: &Metrics, shutdown: Shutdown) {
-    let store = &opened.store;
-    let expired = &tokio::sync::Mutex::new(queue::expiry::Cursor::default());
-    let blobs = &tokio::sync::Mutex::new(blob::sweep::Cursor::default());
-    let containers = again("containers", shutdown.clone(), || async {
-        Ok(blob::sweep::step(store, &mut *blobs.lock().await).await?)
-    });
-    let queues = again("queues", shutdown.clone(), || async { Ok(queue::sweep::step(store).await?) });
-    let messages = again("messages", shutdown.clone(), || async {
-        Ok(queue::expiry::step(store, &mut *expired.lock().await).await?)
-    });
-    let tables = again("tables", shutdown.clone(), || async { Ok(table::sweep::step(store).await?) });
-    let contents = contents(opened, metrics, shutdown);
-    tokio::join!(containers, queues, messages, tables, contents);
+/// Work that is looked at now and then whether it should be done before its time.
+struct Urgent<F> {
+    work: Box<dyn Work>,
+    look: Duration,
+    is_urgent: F,
 }
 
-/// The sweeper of contents. Where one was, others follow: while it finds any it stays awake, and it wakes up when writers
-/// have left much.
-async fn contents(opened: &Opened, metrics: &Metrics, mut shutdown: Shutdown) {
-    let much = || opened.embedded.as_ref().is_some_and(|engine| engine.unswept_bytes() >= MUCH_BYTES);
-    let (mut pause, mut waited) = (SWEEP_LOOK, Duration::ZERO);
-    while !shutdown.pause(pause.min(SWEEP_LOOK)).await {
-        waited += pause.min(SWEEP_LOOK);
-        if waited < pause && !(pause == SWEEP_IDLE && much()) {
-            continue;
-        }
-        waited = Duration::ZERO;
-        pause = match sweep::step(&opened.store).await {
-            Ok(progress) => {
-                metrics.upkeep.swept.fetch_add(count(progress.finished), Ordering::Relaxed);
-                if progress.more || progress.finished > 0 { BUSY } else { SWEEP_IDLE }
-            }
-            Err(error) => {
-                tracing::warn!(sweeper = "contents", %error, "a sweeper failed");
-                FAILED
-            }
-        };
+impl<F: Fn() -> bool + Send + Sync> Work for Urgent<F> {
+    fn name(&self) -> &'static str {
+        self.work.name()
     }
-}
 
-/// Does a step of a sweeper over and over, soon while there is more to do.
-async fn again<F>(sweeper: &str, mut shutdown: Shutdown, step: impl Fn() -> F)
-where
-    F: Future<Output = anyhow::Result<bool>>,
-{
-    let mut pause = SWEEP_IDLE;
-    while !shutdown.pause(pause).await {
-        pause = match step().await {
-            Ok(true) => BUSY,
-            Ok(false) => SWEEP_IDLE,
-            Err(error) => {
-                tracing::warn!(sweeper, %error, "a sweeper failed");
-                FAILED
-            }
-        };
+    fn step(&mut self) -> BoxFuture<'_, Result<Progress, Failure>> {
+        self.work.step()
     }
-}
 
-async fn collect(engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {
-    let (mut pause, mut looks) = (COLLECT_LOOK, 0);
-    while !shutdown.pause(pause).await {
-        looks += 1;
-        if pause == COLLECT_LOOK && looks < COLLECT_LOOKS && !engine.wants_collection() {
-            continue;
-        }
-        looks = 0;
-        pause = match engine.collect().await {
-            Ok(collected) => {
-                metrics.upkeep.collected_bytes.fetch_add(collected.bytes, Ordering::Relaxed);
-                if collected.more { BUSY } else { COLLECT_LOOK }
-            }
-            Err(error) => {
-                tracing::warn!(%error, "the collector failed");
-                FAILED
-            }
-        };
-    }
-}
-
-async fn scrub(engine: &EmbeddedEngine, metrics: &Metrics, mut shutdown: Shutdown) {
-    let (mut cursor, mut pause) = (ScrubCursor::default(), SCRUB_FIRST);
-    while !shutdown.pause(pause).await {
-        pause = match engine.scrub(cursor, SCRUB_STEP_BYTES).await {
-            Ok(scrubbed) => {
-                metrics.upkeep.scrubbed_bytes.fetch_add(scrubbed.bytes, Ordering::Relaxed);
-                metrics.upkeep.scrub_problems.fetch_add(count(scrubbed.problems.len()), Ordering::Relaxed);
-                for problem in &scrubbed.problems {
-                    tracing::error!(problem, "the scrub found damage: restore from a backup");
+    fn wanted(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            let mut looks = tokio::time::interval(self.look);
+            looks.tick().await; // the first comes at once
+            loop {
+                looks.tick().await;
+                if (self.is_urgent)() {
+                    return;
                 }
-                cursor = scrubbed.next.unwrap_or_default();
-                if scrubbed.next.is_some() { SCRUB_PACE } else { SCRUB_REST }
             }
-            Err(error) => {
-                tracing::warn!(%error, "the scrub failed");
-                FAILED
-            }
-        };
+        })
     }
 }
 
-fn count(number: usize) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
+/// The engine's collector. What is done are bytes moved.
+struct Collect(Arc<EmbeddedEngine>);
+
+impl Work for Collect {
+    fn name(&self) -> &'static str {
+        COLLECT
+    }
+
+    fn step(&mut self) -> BoxFuture<'_, Result<Progress, Failure>> {
+        Box::pin(async {
+            let collected = self.0.collect().await?;
+            Ok(Progress { done: collected.bytes, more: collected.more })
+        })
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicUsize;
+/// The engine's scrub. What is done are bytes verified.
+struct Scrub {
+    engine: Arc<EmbeddedEngine>,
+    cursor: ScrubCursor,
+    metrics: Arc<Metrics>,
+}
 
-    use tokio::sync::Notify;
+impl Work for Scrub {
+    fn name(&self) -> &'static str {
+        SCRUB
+    }
 
-    use super::*;
-
-    #[tokio::test]
-    async fn a_sweeper_that_fails_holds_up_no_other() {
-        let (_stop, shutdown) = Shutdown::channel();
-        let (failures, steps, enough) = (AtomicUsize::new(0), AtomicUsize::new(0), Notify::new());
-        let failing = again("failing", shutdown.clone(), || async {
-            failures.fetch_add(1, Ordering::Relaxed);
-            anyhow::bail!("it always does")
-        });
-        let busy = again("busy", shutdown, || async {
-            if steps.fetch_add(1, Ordering::Relaxed) == 10 {
-                enough.notify_one();
+    fn step(&mut self) -> BoxFuture<'_, Result<Progress, Failure>> {
+        Box::pin(async {
+            let scrubbed = self.engine.scrub(self.cursor, SCRUB_STEP_BYTES).await?;
+            let problems = u64::try_from(scrubbed.problems.len()).unwrap_or(u64::MAX);
+            self.metrics.scrub_problems.fetch_add(problems, Ordering::Relaxed);
+            for problem in &scrubbed.problems {
+                tracing::error!(problem, "the scrub found damage: restore from a backup");
             }
-            Ok(true)
-        });
-        tokio::select! {
-            () = failing => {}
-            () = busy => {}
-            () = enough.notified() => {}
-        }
-        assert_eq!(failures.load(Ordering::Relaxed), 1, "it waits before it tries again");
-        assert!(steps.load(Ordering::Relaxed) > 10);
+            self.cursor = scrubbed.next.unwrap_or_default();
+            Ok(Progress { done: scrubbed.bytes, more: scrubbed.next.is_some() })
+        })
     }
 }

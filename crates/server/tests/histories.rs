@@ -11,13 +11,12 @@ use std::sync::{
 };
 
 use testkit::{
-    Answer, Lazuli, Wire,
+    Answer, Lazuli, Random, Wire,
     client::{Client, Request},
     linearizability::{
         Bounds, History, Model, Verdict, check,
         models::{append_blob::AppendBlob, blob::Blob, message::Message, page_blob::PageBlob, partition::Partition},
     },
-    random::Random,
     workload::{self, append_blob::AppendPlan, blob::BlobPlan, page_blob, partition::PartitionPlan, queue},
 };
 

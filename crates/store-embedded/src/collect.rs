@@ -38,7 +38,7 @@ const PAGE: u64 = 4096;
 pub struct Collected {
     /// Chunks moved.
     pub chunks: u64,
-    /// Their bytes.
+    /// How many bytes were moved.
     pub bytes: u64,
     /// Extent files deleted.
     pub deleted: usize,

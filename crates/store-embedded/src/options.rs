@@ -27,6 +27,22 @@ pub struct Options {
     pub background: bool,
 }
 
+impl Options {
+    /// Small, and without upkeep of its own: every step is the caller's, and every disk call repeats. For tests and the
+    /// simulator.
+    #[must_use]
+    pub const fn by_hand() -> Self {
+        Self {
+            durability: Durability::Sync,
+            memtable_bytes: 64 * 1024 * 1024,
+            cache_bytes: 256 * 1024,
+            log_segment_bytes: 64 * 1024,
+            reserve_bytes: 0,
+            background: false,
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {

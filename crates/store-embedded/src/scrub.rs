@@ -18,7 +18,7 @@ pub struct ScrubCursor(Option<ChunkToken>);
 pub struct Scrubbed {
     /// Chunks read.
     pub chunks: u64,
-    /// Their bytes.
+    /// How many bytes were read and compared.
     pub bytes: u64,
     /// Damaged chunks, described.
     pub problems: Vec<String>,

@@ -94,7 +94,7 @@ fn a_close_while_the_log_waits_for_room_is_not_a_clean_one() {
         let closed = opened.engine.close();
         assert!(matches!(closed, Err(StoreError::Poisoned(_))), "{closed:?}");
         let late = writer.join().unwrap();
-        assert!(matches!(late, Err(StoreError::Poisoned(_))), "{late:?}");
+        assert!(matches!(late, Err(StoreError::OutcomeUnknown(_))), "{late:?}");
     });
     drop(opened);
     let opened = Opened::on(power, index.path()).unwrap();

@@ -131,7 +131,7 @@ fn an_error_of_a_write_or_a_sync_that_looks_like_exhaustion_is_final() {
             opened.put("before", "value").await.unwrap();
             faulty.inject(Fault::NoMemory, "log/", after);
             let refused = opened.put("lost", "value").await;
-            assert!(matches!(refused, Err(StoreError::Poisoned(_))), "{after}: {refused:?}");
+            assert!(matches!(refused, Err(StoreError::OutcomeUnknown(_))), "{after}: {refused:?}");
             faulty.heal();
             let still = opened.put("more", "value").await;
             assert!(matches!(still, Err(StoreError::Poisoned(_))), "{after}: {still:?}");

@@ -11,6 +11,8 @@
     reason = "a test that cannot go on fails; data directories are copied as files"
 )]
 
+mod support;
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -19,14 +21,16 @@ use std::{
 use bytes::Bytes;
 use store::{
     ChunkRef, Read, Scope, Store,
-    conformance::{random::Random, support},
+    conformance::support as contract,
     content::{self, Holdings},
     content_map::{self, MapWriter, Slice},
     epoch::Epochs,
     manifest::{Encoder, Manifest, read_exactly},
     sweep,
+    testing::Random,
 };
 use store_embedded::{EmbeddedEngine, FORMAT, Options};
+use support::{block_on, copy_tree};
 use types::{ContentId, Timestamp};
 
 const MAP: ContentId = ContentId::new(100);
@@ -52,19 +56,19 @@ fn bytes(seed: u64, length: usize) -> Bytes {
 
 /// Links a chunk and names it by a row.
 async fn put_chunk(store: &Store, name: &str, owner: ContentId, bytes: Bytes) -> ChunkRef {
-    let chunk = support::linked(store, owner, bytes).await;
-    support::put(store, name, Bytes::copy_from_slice(&chunk.encode())).await;
+    let chunk = contract::linked(store, owner, bytes).await;
+    contract::put(store, name, Bytes::copy_from_slice(&chunk.encode())).await;
     chunk
 }
 
 async fn chunk_of(store: &Store, name: &str) -> ChunkRef {
-    let row = support::now(store, name).await.unwrap();
+    let row = contract::now(store, name).await.unwrap();
     ChunkRef::decode(row[..].try_into().unwrap())
 }
 
 async fn write_map(store: &Store, offset: u64, seed: u64, epochs: Epochs) {
-    let pending = &support::pending(store, bytes(seed, 1000)).await;
-    support::commit(store, |txn| async move {
+    let pending = &contract::pending(store, bytes(seed, 1000)).await;
+    contract::commit(store, |txn| async move {
         content::link(&txn, pending, MAP);
         let mut map = MapWriter::new(&txn, MAP, epochs);
         map.write(offset, Slice { chunk: pending.reference(), skip: 0, length: 1000 }).await?;
@@ -76,17 +80,17 @@ async fn write_map(store: &Store, offset: u64, seed: u64, epochs: Epochs) {
 /// Everything that the test below looks for.
 async fn write(path: &Path) {
     let (engine, store) = open(path);
-    support::put(&store, "in the tables", "first").await;
-    support::put(&store, "deleted", "soon").await;
-    support::put(&store, "spilled", bytes(1, 17_000)).await;
+    contract::put(&store, "in the tables", "first").await;
+    contract::put(&store, "deleted", "soon").await;
+    contract::put(&store, "spilled", bytes(1, 17_000)).await;
     put_chunk(&store, "small chunk", ContentId::new(1), bytes(2, 300)).await;
     let moved = put_chunk(&store, "moved chunk", ContentId::new(2), bytes(3, 400)).await;
     let epochs = Epochs { current: 1, newest_snapshot: None };
     write_map(&store, 0, 4, epochs).await;
     engine.checkpoint().unwrap();
 
-    support::delete(&store, "deleted").await;
-    support::put(&store, "in the log", "second").await;
+    contract::delete(&store, "deleted").await;
+    contract::put(&store, "in the log", "second").await;
     assert!(engine.move_chunk(moved).await.unwrap());
     write_map(&store, 500, 5, Epochs { current: 2, newest_snapshot: Some(1) }).await;
     let block = put_chunk(&store, "block", MANIFEST, bytes(6, 100)).await;
@@ -94,7 +98,7 @@ async fn write(path: &Path) {
     manifest.extend_from_slice(&Encoder::default().block(block, b"id").unwrap());
     put_chunk(&store, "manifest", MANIFEST, Bytes::from(manifest)).await;
     let gone = put_chunk(&store, "used by another", GONE, bytes(7, 200)).await;
-    support::commit(&store, |txn| async move {
+    contract::commit(&store, |txn| async move {
         assert!(content::add_edge(&txn, GONE, USER).await?);
         assert!(content::pin(&txn, MANIFEST, 9, Timestamp::from_ticks(u64::MAX / 4)).await?);
         content::release(&txn, GONE, Holdings::Chunk(gone)).await
@@ -113,10 +117,10 @@ async fn read(path: &Path) {
     let (engine, store) = open(path);
     let report = engine.check(|_| {}).await.unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
-    assert_eq!(support::now(&store, "in the tables").await.unwrap(), "first");
-    assert_eq!(support::now(&store, "in the log").await.unwrap(), "second");
-    assert_eq!(support::now(&store, "deleted").await, None);
-    assert_eq!(support::now(&store, "spilled").await.unwrap(), bytes(1, 17_000));
+    assert_eq!(contract::now(&store, "in the tables").await.unwrap(), "first");
+    assert_eq!(contract::now(&store, "in the log").await.unwrap(), "second");
+    assert_eq!(contract::now(&store, "deleted").await, None);
+    assert_eq!(contract::now(&store, "spilled").await.unwrap(), bytes(1, 17_000));
     for (name, seed, length) in
         [("small chunk", 2, 300), ("moved chunk", 3, 400), ("block", 6, 100), ("used by another", 7, 200)]
     {
@@ -139,40 +143,23 @@ async fn read(path: &Path) {
     while sweep::step(&store).await.unwrap().more {}
     let gone = chunk_of(&store, "used by another").await;
     assert!(content::find(&store.snapshot(), gone).await.unwrap().is_some());
-    support::commit(&store, |txn| async move { content::drop_edge(&txn, GONE, USER).await }).await;
+    contract::commit(&store, |txn| async move { content::drop_edge(&txn, GONE, USER).await }).await;
     while sweep::step(&store).await.unwrap().more {}
     assert!(content::find(&store.snapshot(), gone).await.unwrap().is_none());
 
     // And it can be written to.
     let moved = chunk_of(&store, "moved chunk").await;
     let freed = store.transact(Scope::new(), |txn| async move {
-        txn.put(support::key("new"), "row");
+        txn.put(contract::key("new"), "row");
         content::free(&txn, moved, ContentId::new(2)).await
     });
     assert!(freed.await.unwrap());
     engine.close().unwrap();
     drop((store, engine));
     let (engine, store) = open(path);
-    assert!(store.snapshot().get(&support::key("new")).await.unwrap().is_some());
+    assert!(store.snapshot().get(&contract::key("new")).await.unwrap().is_some());
     let report = engine.check(|_| {}).await.unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
 #[test]
@@ -181,13 +168,13 @@ fn data_directories_of_every_released_format_are_opened() {
     if std::env::var_os("LAZULI_TEST_WRITE_FIXTURE").is_some() && !present.exists() {
         let directory = tempfile::tempdir().unwrap();
         block_on(write(directory.path()));
-        copy(directory.path(), &present);
+        copy_tree(directory.path(), &present);
         std::fs::remove_file(present.join("LOCK")).unwrap();
     }
     for format in 2..=FORMAT {
         let kept = testdata().join(format!("format-{format}"));
         let directory = tempfile::tempdir().unwrap();
-        copy(&kept, directory.path());
+        copy_tree(&kept, directory.path());
         block_on(read(directory.path()));
     }
 }

@@ -19,7 +19,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use store::{Store, conformance::random::Random};
+use store::{Store, testing::Random};
 use store_embedded::{EmbeddedEngine, Options};
 use support::{Opened, block_on, chunk_name, count, pattern};
 

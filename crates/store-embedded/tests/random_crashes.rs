@@ -17,7 +17,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use store::{Scope, StoreError, conformance::random::Random};
+use store::{Scope, StoreError, testing::Random};
 use store_embedded::{
     Durability, Options,
     disk::{Fault, FaultyDisk, SimulatedDisk},

@@ -106,6 +106,7 @@ async fn look(
             add(&mut sums.slices_in_chunks, chunk_hash.wrapping_mul(record.slices.rows));
             on_chunk(record)
         }
+        // Each of these has a twin under another key. Sums of hashes find one without its twin, and take no memory.
         kinds::EDGE => {
             add(&mut sums.edges, hasher.hash_one(content::parse_pair_key(&row.key, kind)?));
             Ok(())

@@ -24,6 +24,7 @@ pub mod chunks;
 pub mod conflicts;
 pub mod contents;
 pub mod epochs;
+pub mod fences;
 pub mod guards;
 pub mod limits;
 pub mod manifests;
@@ -31,7 +32,6 @@ pub mod maps;
 pub mod model;
 pub mod order;
 pub mod races;
-pub mod random;
 pub mod rows;
 pub mod spills;
 pub mod support;
@@ -210,6 +210,11 @@ macro_rules! conformance_tests {
                 without_snapshots_one_row_is_kept
                 a_delete_leaves_a_tombstone_only_over_kept_rows
                 random_epoch_rows_match_a_map_per_snapshot
+            }
+            fences {
+                what_is_fenced_off_is_refused
+                what_was_begun_before_the_fence_ends_without_harm
+                nothing_is_sequenced_behind_a_fence
             }
             manifests {
                 manifests_of_any_length_are_read_and_searched

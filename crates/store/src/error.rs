@@ -8,6 +8,10 @@ pub enum StoreError {
     /// A sync failed: nothing more is written until the process starts anew and recovers. Reads go on.
     #[error("the store stopped accepting writes after a failed sync: {0}")]
     Poisoned(Arc<str>),
+    /// The commit had its place, and then it could not be made durable. It may have happened: what the next start recovers
+    /// says so.
+    #[error("whether the transaction has happened is not known: {0}")]
+    OutcomeUnknown(Arc<str>),
     /// Less free space than the reserve: writes that grow are refused before anything is written.
     #[error("the disk is full: {available_bytes} bytes are free, and a reserve of {reserve_bytes} bytes is kept")]
     Full {
@@ -44,7 +48,7 @@ pub enum StoreError {
     /// The operating system refused.
     #[error("i/o error: {0}")]
     Io(#[from] Arc<std::io::Error>),
-    /// The engine is closing.
+    /// The engine is closing, or the store was fenced off.
     #[error("the store is closed")]
     Closed,
 }

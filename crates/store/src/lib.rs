@@ -20,6 +20,7 @@ pub mod engine;
 pub mod epoch;
 mod error;
 mod event;
+mod fence;
 #[cfg(any(test, feature = "conformance"))]
 pub mod golden;
 pub mod key;
@@ -31,6 +32,8 @@ pub mod reader;
 pub mod record;
 pub mod space;
 pub mod sweep;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transact;
 mod txn;
 

@@ -100,9 +100,17 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The record is empty, or of a version that this build does not know.
     pub fn new(what: &'static str, record: &'a [u8], newest: u8) -> Result<Self, StoreError> {
+        Self::since(what, record, 1, newest)
+    }
+
+    /// The same for a kind whose versions before the oldest were written in another way.
+    ///
+    /// # Errors
+    /// The record is empty, or of a version that is not read here.
+    pub fn since(what: &'static str, record: &'a [u8], oldest: u8, newest: u8) -> Result<Self, StoreError> {
         let mut reader = Self { what, version: 0, rest: record };
         reader.version = reader.byte()?;
-        if (1..=newest).contains(&reader.version) {
+        if (oldest..=newest).contains(&reader.version) {
             return Ok(reader);
         }
         let version = reader.version;

@@ -16,6 +16,7 @@ use crate::{
     engine::{Commit, Engine, Horizon, Sequence, SequenceError},
     error::StoreError,
     event::Event,
+    fence::{Fence, FencedView},
     latch::Latches,
     limits,
     read::Snapshot,
@@ -51,13 +52,21 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A handle to a store; clones share it.
+/// A handle to a store; clones share it, and the memory that is in it: latches, pins and where the sweeper is.
+///
+/// At most one store of an engine is in use: whoever opens another one first [fences](Store::fence) this one off.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<dyn Engine>,
-    latches: Arc<Latches>,
+    memory: Arc<Memory>,
     pins: Pins,
-    swept: Arc<SweptTo>,
+}
+
+/// What a store remembers besides its pins. It ends with the store.
+struct Memory {
+    latches: Latches,
+    swept: SweptTo,
+    fence: Fence,
 }
 
 impl Store {
@@ -70,13 +79,34 @@ impl Store {
     /// The same, with a number that decides which objects share a latch: for runs that are to be repeated.
     #[must_use]
     pub fn seeded(engine: Arc<dyn Engine>, seed: u64) -> Self {
-        Self { engine, latches: Arc::new(Latches::new(seed)), pins: Pins::default(), swept: Arc::default() }
+        let memory = Memory { latches: Latches::new(seed), swept: SweptTo::default(), fence: Fence::default() };
+        Self { engine, memory: Arc::new(memory), pins: Pins::default() }
+    }
+
+    /// Fences this store off, with all its clones and for good: transactions, views and chunks that begin from now on are
+    /// refused with [`StoreError::Closed`]. When this returns nothing of it is sequenced any more, and another store may be
+    /// opened on the engine. What was sequenced becomes durable and is answered; what was opened can be read to its end.
+    pub async fn fence(&self) {
+        self.memory.fence.raise().await;
+    }
+
+    /// The same at once, for those who cannot wait: a commit that is being sequenced may still get its place.
+    pub fn fence_now(&self) {
+        self.memory.fence.put_up();
+    }
+
+    /// Another store on the same engine, for tests of what becomes of this one.
+    #[cfg(feature = "conformance")]
+    #[must_use]
+    pub fn successor(&self) -> Self {
+        Self::new(Arc::clone(&self.engine))
     }
 
     /// A stable view of durable state.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.engine.view(Horizon::Durable))
+        let fenced = self.memory.fence.is_up();
+        Snapshot::new(if fenced { Box::new(FencedView) } else { self.engine.view(Horizon::Durable) })
     }
 
     /// Runs `body` until it commits or refuses, and answers once the answer is durable.
@@ -85,7 +115,8 @@ impl Store {
     /// an error is a refusal: an answer about the instant it read, which is durable before the caller hears of it.
     ///
     /// # Errors
-    /// The body's own refusal, or a failure of the store.
+    /// The body's own refusal, or a failure of the store. After any failure but [`StoreError::OutcomeUnknown`] nothing has
+    /// happened.
     pub async fn transact<T, E, F, Fut>(&self, scope: Scope<'_>, body: F) -> Result<T, E>
     where
         F: Fn(Txn) -> Fut,
@@ -93,7 +124,7 @@ impl Store {
         E: From<StoreError>,
     {
         let placed = self.place(scope, body).await?;
-        self.engine.durable(placed.sequence).await?;
+        self.engine.durable(placed.sequence).await.map_err(|error| placed.undurable(&error))?;
         if placed.growth_bytes > 0 {
             self.engine.pace(placed.growth_bytes).await;
         }
@@ -113,28 +144,32 @@ impl Store {
         Fut: Future<Output = Result<T, E>>,
         E: From<StoreError>,
     {
-        let _latch = self.latches.acquire(scope.object).await;
+        let _latch = self.memory.latches.acquire(scope.object).await;
         for _ in 0..limits::ATTEMPTS {
+            // Also what is refused, and what writes nothing, is an answer by the memory of this store.
+            self.memory.fence.check()?;
             let view = self.engine.view(Horizon::Sequenced);
             let txn = Txn::begin(Arc::clone(&self.engine), view);
             let read_at = txn.instant();
             let outcome = body(txn.clone()).await;
             if outcome.is_err() {
-                return Ok(Placed { outcome, sequence: read_at, growth_bytes: 0, row_bytes: 0 });
+                return Ok(Placed { outcome, sequence: read_at, commits: false, growth_bytes: 0, row_bytes: 0 });
             }
             let (commit, hooks) = txn.commit(scope.reclaims)?;
             let (growth_bytes, row_bytes) = if scope.reclaims { (0, rows(&commit)) } else { (growth(&commit), 0) };
-            let sequence = if commit.writes.is_empty() && commit.events.is_empty() {
-                read_at
-            } else {
+            let commits = !commit.writes.is_empty() || !commit.events.is_empty();
+            let sequence = if commits {
+                let _passing = self.memory.fence.pass()?;
                 match self.engine.sequence(commit).await {
                     Ok(sequence) => sequence,
                     Err(SequenceError::Conflict) => continue,
                     Err(SequenceError::Store(error)) => return Err(error.into()),
                 }
+            } else {
+                read_at
             };
             hooks.into_iter().for_each(|hook| hook());
-            return Ok(Placed { outcome, sequence, growth_bytes, row_bytes });
+            return Ok(Placed { outcome, sequence, commits, growth_bytes, row_bytes });
         }
         Err(StoreError::Busy { attempts: limits::ATTEMPTS }.into())
     }
@@ -166,22 +201,24 @@ impl Store {
     /// Begins a chunk; `expected_length` is a hint for its place.
     ///
     /// # Errors
-    /// The disk is full or the engine is poisoned.
+    /// The disk is full, the engine is poisoned, or the store was fenced off.
     pub fn write_chunk(&self, expected_length: Option<u64>) -> Result<Box<dyn ChunkWriter>, StoreError> {
+        self.memory.fence.check()?;
         self.engine.write_chunk(expected_length)
     }
 
     /// Opens a chunk for reading.
     ///
     /// # Errors
-    /// The chunk was freed, or its bytes cannot be reached.
+    /// The chunk was freed, its bytes cannot be reached, or the store was fenced off.
     pub async fn open_chunk(&self, chunk: ChunkRef) -> Result<Box<dyn ChunkSource>, StoreError> {
+        self.memory.fence.check()?;
         self.engine.open_chunk(chunk).await
     }
 
     /// Where the sweeper of this process goes on.
     pub(crate) fn swept(&self) -> &SweptTo {
-        &self.swept
+        &self.memory.swept
     }
 
     /// The contents that downloads of this process are reading.
@@ -208,10 +245,19 @@ async fn give_way() {
 struct Placed<T, E> {
     outcome: Result<T, E>,
     sequence: Sequence,
+    /// It changes something. Otherwise the sequence is that of the state that it looked at.
+    commits: bool,
     /// Bytes of chunks that it added, unless it gives space back.
     growth_bytes: u64,
     /// Bytes of rows of what gives space back.
     row_bytes: usize,
+}
+
+impl<T, E> Placed<T, E> {
+    /// What its caller hears when its sequence did not become durable. Who changed nothing knows that nothing happened.
+    fn undurable(&self, error: &StoreError) -> StoreError {
+        if self.commits { StoreError::OutcomeUnknown(error.to_string().into()) } else { error.clone() }
+    }
 }
 
 /// Bytes of chunks that a commit adds.

@@ -4,7 +4,7 @@ use http::StatusCode;
 use rest::{ErrorFormat, ODataMetadata, ServiceError};
 use types::{ErrorCode, ServiceVersion};
 
-/// A format.
+/// What bodies and answers are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// JSON, since 2013-08-15.

@@ -145,6 +145,7 @@ async fn run_for(
         (Operation::Batch, _) => return batch::answer(service, &scene, request).await,
         _ => {}
     }
+    // The others answer in one of two formats, which their head names. Only these have a body to wait for.
     let body = match operation {
         Operation::CreateTable => tables::body(request, caller.known()?).await?,
         Operation::InsertEntity | Operation::UpdateEntity | Operation::MergeEntity => {

@@ -36,7 +36,7 @@ impl Entity {
         Ok(Self { key, record: EntityRecord::decode(row)? })
     }
 
-    /// Its keys.
+    /// PartitionKey and RowKey.
     #[must_use]
     pub const fn key(&self) -> &EntityKey {
         &self.key
@@ -90,9 +90,9 @@ impl Entity {
 /// A change of one entity.
 #[derive(Clone, Debug)]
 pub struct ChangeEntity<'a> {
-    /// Its table.
+    /// The table that the entity is or will be in.
     pub table: TableAddress,
-    /// Its keys.
+    /// PartitionKey and RowKey.
     pub key: EntityKey,
     /// What to do; never [`EntityOperation::Query`].
     pub operation: EntityOperation,
@@ -180,9 +180,9 @@ pub(crate) async fn apply(
 /// Query of one entity by its keys.
 #[derive(Clone, Debug)]
 pub struct GetEntity {
-    /// Its table.
+    /// The table that the entity is in.
     pub table: TableAddress,
-    /// Its keys.
+    /// PartitionKey and RowKey.
     pub key: EntityKey,
     /// What must hold for it; otherwise it is not found.
     pub filter: Option<Filter>,

@@ -13,7 +13,7 @@ impl Guid {
         Self(bits)
     }
 
-    /// Its bits.
+    /// Its digits as one number.
     #[must_use]
     pub const fn bits(self) -> u128 {
         self.0

@@ -34,3 +34,9 @@ pub use keys::EntityKey;
 pub use records::PropertyIter;
 pub use service::Tables;
 pub use value::{EdmType, Value, ValueRef};
+
+/// The background work of the service.
+#[must_use]
+pub fn jobs(store: &store::Store) -> Vec<Box<dyn jobs::Work>> {
+    vec![jobs::on::<sweep::SweepTables>(store)]
+}

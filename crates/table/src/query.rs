@@ -42,7 +42,7 @@ pub struct QueryEntities {
     pub table: TableAddress,
     /// What holds for the entities that are answered; `None` for all.
     pub filter: Option<Filter>,
-    /// At most so many.
+    /// The longest page (`$top`); a shorter one may have more behind it.
     pub top: usize,
     /// Where to go on.
     pub next: Option<Continuation>,

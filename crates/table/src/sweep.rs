@@ -1,6 +1,7 @@
 //! Sweeping deleted tables: their entities go in bounded steps, whose state is in rows.
 
 use bytes::Bytes;
+use jobs::{Job, Progress};
 use store::{Direction, Read, Scope, Store, Txn, key::KeyRange};
 use types::UnitId;
 
@@ -11,20 +12,26 @@ const BATCH: usize = 512;
 /// Tables looked at in a step, in one transaction each.
 const TABLES: usize = 64;
 
-/// Does one bounded step. True when another would find something to do.
-///
-/// # Errors
-/// The store failed.
-pub async fn step(store: &Store) -> Result<bool, TableError> {
-    let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(TABLES).await?;
-    let mut series = store.series();
-    for row in &sweeps {
-        let (swept, progress) = (keys::parse_sweep(&row.key)?, &row.key);
-        let scope = Scope::new().reclaims();
-        series.transact(scope, |txn| async move { remove_some(&txn, swept, progress).await }).await?;
+/// Removes the entities of tables that are gone. What is done are tables looked at.
+#[derive(Debug)]
+pub struct SweepTables;
+
+impl Job for SweepTables {
+    const NAME: &'static str = "tables";
+    type Cursor = ();
+    type Error = TableError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, TableError> {
+        let sweeps = store.snapshot().scan(keys::sweeps(), Direction::Ascending).take(TABLES).await?;
+        let mut series = store.series();
+        for row in &sweeps {
+            let (swept, progress) = (keys::parse_sweep(&row.key)?, &row.key);
+            let scope = Scope::new().reclaims();
+            series.transact(scope, |txn| async move { remove_some(&txn, swept, progress).await }).await?;
+        }
+        series.durable().await?;
+        Ok(Progress::found(sweeps.len()))
     }
-    series.durable().await?;
-    Ok(!sweeps.is_empty())
 }
 
 async fn remove_some(txn: &Txn, swept: UnitId, progress: &Bytes) -> Result<(), TableError> {
@@ -51,6 +58,10 @@ mod tests {
     use super::*;
     use crate::EntityKey;
 
+    async fn more(store: &Store) -> bool {
+        SweepTables::step(store, &mut ()).await.unwrap().more
+    }
+
     #[tokio::test]
     async fn a_step_goes_on_where_the_last_one_ended() {
         let store = Store::new(std::sync::Arc::new(MemoryEngine::default()));
@@ -70,10 +81,10 @@ mod tests {
             (entities.len(), progress.map(|row| records::decode_sweep(&row).unwrap()))
         };
         for (rows, reached) in [(BATCH, Some(key(gone, BATCH - 1))), (0, Some(key(gone, 2 * BATCH - 1))), (0, None)] {
-            assert!(step(&store).await.unwrap());
+            assert!(more(&store).await);
             assert_eq!(left().await, (rows + 1, reached), "and the one of another table");
         }
-        assert!(!step(&store).await.unwrap());
+        assert!(!more(&store).await);
     }
 
     #[tokio::test]
@@ -88,7 +99,7 @@ mod tests {
         });
         deleted.await.unwrap();
         let mut steps = 0;
-        while step(&store).await.unwrap() {
+        while more(&store).await {
             steps += 1;
         }
         assert_eq!(steps, 2);

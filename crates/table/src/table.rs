@@ -22,7 +22,7 @@ pub const TABLE_NAME: &str = "TableName";
 /// Rows that one page looks at, so that a filter that matches nothing ends too.
 const SCANNED_MAX: usize = 10_000;
 
-/// A table.
+/// A table as its row says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     /// Its id, never given twice: a table of the same name that is created later has another.
@@ -147,7 +147,7 @@ pub struct QueryTables {
     pub account: UnitId,
     /// What holds for the tables that are answered; names compare without case.
     pub filter: Option<Filter>,
-    /// At most so many.
+    /// The longest page (`$top`); a shorter one may have more behind it.
     pub top: usize,
     /// Go on from this name, which is included.
     pub next: Option<String>,

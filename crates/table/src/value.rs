@@ -13,7 +13,7 @@ pub enum EdmType {
     Binary,
     /// True or false.
     Boolean,
-    /// An instant.
+    /// 100 nanoseconds, since the year 1.
     DateTime,
     /// A number of 64 bits with a fraction.
     Double,
@@ -54,7 +54,7 @@ impl EdmType {
     }
 }
 
-/// A value.
+/// A value that is owned, as it comes with a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Edm.Binary
@@ -114,7 +114,7 @@ pub enum ValueRef<'a> {
 }
 
 impl ValueRef<'_> {
-    /// Its type.
+    /// What a client names it by (`Edm.…`).
     #[must_use]
     pub const fn kind(self) -> EdmType {
         match self {

@@ -3,13 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use access::{
     Account, AccountKey, Accounts, Asked, Denied, Grant,
     acl::StoredAccessPolicy,
     need::Service,
-    sas::{self, Fields, SignedTarget, sign::sign},
+    sas::Fields,
+    testing::{Used, signature},
 };
 use concurrency::table_etag::{EntityOperation, IfMatch};
 use store::Store;
@@ -53,20 +54,8 @@ impl World {
     /// Somebody who shows a signature with these fields.
     fn signature(&self, container: &str, fields: &Fields<'_>) -> Grant {
         let fields = Fields { version: Some("2019-02-02"), ..*fields };
-        let signed = sign(&key(), Service::Table, "mine", Some(container), None, &fields).unwrap();
-        let query: Vec<(&str, &str)> = signed.iter().map(|(name, value)| (*name, &**value)).collect();
-        let target = SignedTarget {
-            service: Service::Table,
-            account: "mine",
-            container: Some(container),
-            path: None,
-            query: &query,
-            headers: &[],
-            peer: IpAddr::from([127, 0, 0, 1]),
-            secure: false,
-        };
-        let fields = Fields::find(&query).unwrap().unwrap();
-        sas::verify(&self.accounts, &self.account, &target, &fields, None, self.store.now()).unwrap()
+        let used = Used { service: Service::Table, container, path: None };
+        signature((&self.accounts, &self.account), &key(), used, &fields, self.store.now()).unwrap()
     }
 
     fn address(&self, name: &str) -> TableAddress {

@@ -15,7 +15,8 @@ use concurrency::table_etag::{
     EntityOperation::{Merge, Replace},
     EntityRefusal, IfMatch,
 };
-use table::{Value, ValueRef, errors::TableError};
+use jobs::Job as _;
+use table::{Value, ValueRef, errors::TableError, sweep::SweepTables};
 
 const ACCOUNTS: usize = 20;
 const EACH: i64 = 100;
@@ -156,7 +157,7 @@ async fn inserts_into_a_table_that_is_deleted_never_reach_its_successor() {
         tokio::task::yield_now().await;
     }
     writer.await.unwrap();
-    while table::sweep::step(&place.store).await.unwrap() {}
+    while SweepTables::step(&place.store, &mut ()).await.unwrap().more {}
     let audit = table::audit::audit(&place.store.snapshot()).await.unwrap();
     assert_eq!(audit.problems, Vec::<String>::new());
 }

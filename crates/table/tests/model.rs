@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 
 use common::*;
 use concurrency::table_etag::{EntityOperation, EntityRefusal, IfMatch};
+use jobs::Job as _;
 use proptest::prelude::*;
 use table::{
     DateTime, Guid, Value, ValueRef,
     errors::TableError,
     properties::Properties,
     query::{Filter, Operator},
+    sweep::SweepTables,
 };
 
 /// What a history does next.
@@ -162,7 +164,7 @@ async fn history(place: &Place, steps: Vec<Step>) {
                 create(tables, address()).await.unwrap();
                 model.clear();
             }
-            Step::Sweep => drop(table::sweep::step(store).await.unwrap()),
+            Step::Sweep => drop(SweepTables::step(store, &mut ()).await.unwrap()),
             Step::Query { top } => {
                 let found = everything(tables, None, top).await;
                 let found: Model = found

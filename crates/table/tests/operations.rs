@@ -10,6 +10,7 @@ use concurrency::table_etag::{
     EntityOperation::{Delete, Insert, Merge, Replace},
     EntityRefusal, IfMatch,
 };
+use jobs::Job as _;
 use store::Scope;
 use table::{
     Value, ValueRef,
@@ -17,6 +18,7 @@ use table::{
     errors::TableError,
     properties::Properties,
     query,
+    sweep::SweepTables,
     table::{QueryTables, TableAddress},
 };
 use types::names::TableName;
@@ -82,7 +84,7 @@ fn a_deleted_table_is_empty_at_once_and_swept_in_steps() {
         assert!(everything(&place.tables, None, 1000).await.is_empty());
         upsert(&place.tables, key("p", "new"), Properties::default()).await;
         let mut steps = 0;
-        while table::sweep::step(&place.store).await.unwrap() {
+        while SweepTables::step(&place.store, &mut ()).await.unwrap().more {
             steps += 1;
         }
         assert!((3..6).contains(&steps), "{steps}");

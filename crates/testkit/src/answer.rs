@@ -7,7 +7,7 @@ use rest::Headers;
 
 /// What came back.
 pub struct Answer {
-    /// The status.
+    /// As a number: tables are written in numbers.
     pub status: u16,
     /// All headers, those of every answer too.
     pub headers: Headers,

@@ -7,13 +7,13 @@ use crate::{Answer, RestService};
 /// A request to an account, before it is signed.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The method.
+    /// The HTTP verb.
     pub method: &'static str,
     /// Path and query behind the account, encoded.
     pub target: String,
     /// Headers besides those that every request has.
     pub headers: Vec<(&'static str, String)>,
-    /// The body.
+    /// Empty for none.
     pub body: Vec<u8>,
 }
 

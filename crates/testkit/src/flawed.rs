@@ -13,11 +13,11 @@ use std::{
 
 use bytes::Bytes;
 use store::{
-    Answer, BoxFuture, ChunkRef, Direction, Engine, Event, Horizon, Sequence, StoreError,
-    chunk::{ChunkSource, ChunkWriter},
+    Answer, Direction, Engine, Horizon, Sequence, StoreError,
     engine::{Commit, SequenceError, View},
     key::KeyRange,
     read::Cursor,
+    testing::Around,
 };
 use types::Timestamp;
 
@@ -97,7 +97,11 @@ impl View for Old {
     }
 }
 
-impl Engine for FlawedEngine {
+impl Around for FlawedEngine {
+    fn inner(&self) -> &dyn Engine {
+        &*self.inner
+    }
+
     fn view(&self, horizon: Horizon) -> Box<dyn View> {
         let flaw = match horizon {
             Horizon::Durable => Flaw::StaleRead,
@@ -120,10 +124,6 @@ impl Engine for FlawedEngine {
         if self.flaw == Flaw::EarlyAnswer { Answer::now(Ok(())) } else { self.inner.durable(sequence) }
     }
 
-    fn pace(&self, growth_bytes: u64) -> Answer<'_, ()> {
-        self.inner.pace(growth_bytes)
-    }
-
     fn now(&self) -> Timestamp {
         let now = self.inner.now();
         match self.flaw {
@@ -131,25 +131,5 @@ impl Engine for FlawedEngine {
             _ if self.shows(Flaw::LeaseHeldTwice) => now.saturating_add(AHEAD),
             _ => now,
         }
-    }
-
-    fn wall(&self) -> Timestamp {
-        self.inner.wall()
-    }
-
-    fn fresh_id(&self) -> u64 {
-        self.inner.fresh_id()
-    }
-
-    fn events(&self) -> tokio::sync::broadcast::Receiver<Event> {
-        self.inner.events()
-    }
-
-    fn write_chunk(&self, expected_length: Option<u64>) -> Result<Box<dyn ChunkWriter>, StoreError> {
-        self.inner.write_chunk(expected_length)
-    }
-
-    fn open_chunk(&self, chunk: ChunkRef) -> BoxFuture<'_, Result<Box<dyn ChunkSource>, StoreError>> {
-        self.inner.open_chunk(chunk)
     }
 }

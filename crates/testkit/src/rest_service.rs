@@ -27,7 +27,7 @@ pub(crate) const VERSION: &str = "2021-12-02";
 
 /// What a service is made of.
 pub struct Parts {
-    /// The store.
+    /// Where the service is to keep everything.
     pub store: Store,
     /// The development account alone.
     pub accounts: Arc<Accounts>,

@@ -18,10 +18,9 @@ use std::{
 use tokio::task::JoinSet;
 
 use crate::{
-    Answer,
+    Answer, Random,
     client::{Client, Request},
     linearizability::{Call, History},
-    random::Random,
 };
 
 /// Why there is no history.
@@ -30,9 +29,9 @@ pub enum WorkloadError {
     /// A request was answered in a way that no state explains.
     #[error("{what} was answered {answer}")]
     Unexpected {
-        /// The request.
+        /// The request, as it was sent.
         what: String,
-        /// The answer.
+        /// The answer that no plan knows.
         answer: String,
     },
     /// A client broke down.

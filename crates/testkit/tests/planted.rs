@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ::blob::Blobs;
 use ::queue::Queues;
 use account::Settings;
-use blob_rest::{BlobService, Copies, Here};
+use blob_rest::BlobService;
 use queue_rest::QueueService;
 use store::{Store, clock::SystemTime};
 use store_memory::MemoryEngine;
@@ -25,6 +25,7 @@ use testkit::{
     workload::{self, blob::BlobPlan, partition::PartitionPlan, queue},
 };
 use tokio::sync::Mutex;
+use transfer::{Here, Transfers};
 
 /// In so many histories a bug must be found.
 const HISTORIES: u64 = 100;
@@ -36,9 +37,9 @@ const CRASHES: u64 = 1;
 type Build = fn(Parts) -> Arc<dyn rest::Service>;
 
 fn blobs(parts: Parts) -> Arc<dyn rest::Service> {
-    let copies = Copies::new(Arc::new(Nowhere), Here::default());
+    let transfers = Transfers::new(Arc::new(Nowhere), Here::default());
     let (blobs, settings) = (Blobs::new(parts.store.clone()), Settings::new(parts.store));
-    Arc::new(BlobService::new(blobs, settings, parts.accounts, Arc::new(copies)))
+    Arc::new(BlobService::new(blobs, settings, parts.accounts, Arc::new(transfers)))
 }
 
 fn queues(parts: Parts) -> Arc<dyn rest::Service> {

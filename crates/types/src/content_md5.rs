@@ -10,7 +10,7 @@ pub enum ContentMd5 {
 }
 
 impl ContentMd5 {
-    /// Its bytes.
+    /// What was sent, out of its Base64.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8] {
         match self {

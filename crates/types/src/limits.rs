@@ -1,9 +1,10 @@
-//! Every limit of the four services, in one table.
+//! The limits of the four services that more than one crate meets, in one table.
 //!
 //! Owns the numbers, never the decision: the crate that reads a body or a list compares with the constant and answers
-//! its own error. Invariant: a limit that a client can meet stands here and nowhere else, so that no request makes
-//! memory grow without bound. Sizes of content are `u64` bytes; counts and lengths of things held in memory are
-//! `usize`. Limits of rows and transactions belong to the storage contract.
+//! its own error. Invariant: a number stands here once. What a single reader knows (the bytes of one document, the
+//! seconds of a lease) stands beside that reader. Sizes of content are `u64` bytes; counts and lengths of things held
+//! in memory are `usize`. Limits of rows and transactions belong to the storage contract, those of the HTTP envelope
+//! to `rest`.
 
 use std::time::Duration;
 

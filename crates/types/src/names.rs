@@ -19,19 +19,14 @@ pub use table::TableName;
 use std::fmt;
 
 /// What a refused name was meant to be the name of.
+#[expect(missing_docs, reason = "most of them are the words of the services")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NameKind {
-    /// An account.
     Account,
-    /// A container.
     Container,
-    /// A blob.
     Blob,
-    /// A queue.
     Queue,
-    /// A table.
     Table,
-    /// A share.
     Share,
     /// One directory or file: a component of a path.
     FileComponent,

@@ -89,11 +89,13 @@ pub(super) const ROWS: &[Row] = &[
     row("net",            Ring::Protocols,  &[]),
     // Plumbing: no storage, no rules; of the store only how its failures are answered, of access and account what is in documents and signatures.
     row("rest",           Ring::Protocols,  &["types", "md5", "store", "access", "account", "net"]),
+    // Sources of copies, for all services: knows none of them, and no row.
+    row("transfer",       Ring::Protocols,  &["types", "concurrency", "access", "jobs", "rest"]),
     // A protocol speaks for one service.
-    row("blob-rest",      Ring::Protocols,  &["types", "concurrency", "access", "account", "blob", "rest"]),
+    row("blob-rest",      Ring::Protocols,  &["types", "concurrency", "access", "account", "blob", "jobs", "rest", "transfer"]),
     row("queue-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "queue", "rest"]),
     row("table-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "table", "rest"]),
-    row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "file", "rest"]),
+    row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "file", "jobs", "rest", "transfer"]),
     row("file-smb",       Ring::Protocols,  &["types", "store", "concurrency", "access", "file", "net"]),
 
     above_all("server",   Ring::Programs),
@@ -112,7 +114,7 @@ pub(super) const TESTS_MAY_USE: &[&str] = &["store-memory", "store-embedded", "t
 
 /// Arrows inside a ring that the table may contain: to the contract, to the shared rules, to the plumbing.
 #[cfg(test)]
-const SHARED_IN_THEIR_RING: &[&str] = &["store", "concurrency", "access", "account", "jobs", "net", "rest"];
+const SHARED_IN_THEIR_RING: &[&str] = &["store", "concurrency", "access", "account", "jobs", "net", "rest", "transfer"];
 
 /// A crate of others that some rings do not use.
 pub(super) struct Stranger {
@@ -213,6 +215,11 @@ mod tests {
             ("file-smb", "file-rest", false, false),
             ("rest", "blob", false, false),
             ("rest", "net", true, true),
+            ("blob-rest", "transfer", true, true),
+            ("transfer", "blob", false, false),
+            ("transfer", "store", false, false),
+            ("blob", "jobs", true, true),
+            ("jobs", "blob", false, false),
             ("file-smb", "net", true, true),
             ("net", "rest", false, false),
             ("net", "store", false, false),

@@ -24,11 +24,11 @@ const SIGNED: &[&str] =
 /// Who a delegation key is for, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct DelegationKeyRequest<'a> {
-    /// The service.
+    /// The service whose signatures the key may make.
     pub service: Service,
     /// The object id of the asker.
     pub object: &'a str,
-    /// Its tenant.
+    /// The tenant of the asker (`tid` of the token).
     pub tenant: &'a str,
     /// From when on, as it is shown.
     pub start: &'a str,
@@ -139,11 +139,14 @@ pub(super) fn string_to_sign(
     scope: &Scope,
 ) -> Result<Text, SasRefusal> {
     let version = super::version(fields)?;
+    // The first version that has this kind of signature.
     let first = if target.service == Service::Blob { (2018, 11, 9) } else { (2025, 7, 5) };
     if !version.at_least(first.0, first.1, first.2) {
         return Err(SasRefusal::Version(fields.version.unwrap_or_default().to_owned()));
     }
+    // A parameter that this version does not sign could be added by anybody.
     fields.only(&signed(target.service, version))?;
+    // From here on the order is the layout: each version added lines at its own place.
     let mut text = Text::default();
     text.fields(&[fields.permissions, fields.start, fields.expiry]);
     text.line(&layout::resource(target, scope, version));

@@ -36,23 +36,23 @@ fields! {
     services: "ss";
     /// The resource types of an account SAS.
     resource_types: "srt";
-    /// The permissions.
+    /// The letters of what is allowed.
     permissions: "sp";
-    /// From when on.
+    /// The first instant at which it counts.
     start: "st";
-    /// Until when.
+    /// The first instant at which it counts no more.
     expiry: "se";
     /// What kind of resource.
     resource: "sr";
     /// How deep the directory is.
     directory_depth: "sdd";
-    /// The table.
+    /// The table that a signature of the Table service opens.
     table: "tn";
     /// The stored access policy.
     policy: "si";
-    /// The addresses.
+    /// One address, or a range of them, that requests may come from.
     addresses: "sip";
-    /// The protocols.
+    /// `https`, or `https,http`.
     protocols: "spr";
     /// The encryption scope.
     encryption_scope: "ses";
@@ -100,7 +100,7 @@ fields! {
     request_headers: "srh";
     /// The parameters that are signed.
     request_parameters: "srq";
-    /// The signature.
+    /// The signature itself, in Base64. Never logged.
     signature: "sig";
 }
 

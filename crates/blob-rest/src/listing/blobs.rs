@@ -56,6 +56,7 @@ pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Requ
     let address = endpoint(caller, request);
     let form = Form { version: caller.version, container: format!("{address}{}", container.as_str()), includes };
     let mut xml = XmlWriter::document();
+    // Old versions name the container by its URL, later ones have the endpoint apart.
     if form.version.has(Switch::EndpointsInListings) {
         let attributes = [("ServiceEndpoint", address.as_str()), ("ContainerName", container.as_str())];
         xml.open_with("EnumerationResults", &attributes);

@@ -12,27 +12,28 @@ use access::{
 use account::Settings;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use blob::Blobs;
-use blob_rest::{BlobService, Copies, Here};
+use blob_rest::BlobService;
 use rest::outgoing::Outgoing;
 use testkit::{ACCOUNT, Answer, KEY, Nowhere, RestService};
+use transfer::{Here, Transfers};
 
 /// Headers of a request.
 pub(crate) type Sent<'a> = &'a [(&'a str, &'a str)];
 
 /// A new service, with nothing in it.
 pub(crate) async fn service() -> RestService {
-    with_copies(|| Copies::new(Arc::new(Nowhere), Here::default())).await
+    with_transfers(|| Transfers::new(Arc::new(Nowhere), Here::default())).await
 }
 
 /// The same, whose sources elsewhere are fetched by this.
 pub(crate) async fn service_fetching(outgoing: Arc<dyn Outgoing>, here: Here) -> RestService {
-    with_copies(|| Copies::new(outgoing, here)).await
+    with_transfers(|| Transfers::new(outgoing, here)).await
 }
 
-async fn with_copies(copies: impl FnOnce() -> Copies) -> RestService {
+async fn with_transfers(transfers: impl FnOnce() -> Transfers) -> RestService {
     let build = |parts: testkit::Parts| -> Arc<dyn rest::Service> {
         let (blobs, settings) = (Blobs::new(parts.store.clone()), Settings::new(parts.store));
-        Arc::new(BlobService::new(blobs, settings, parts.accounts, Arc::new(copies())))
+        Arc::new(BlobService::new(blobs, settings, parts.accounts, Arc::new(transfers())))
     };
     RestService::new(build).await.unwrap()
 }

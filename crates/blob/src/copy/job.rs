@@ -6,6 +6,7 @@
 use access::{Asked, Authorized, Operation, need::Need};
 use bytes::Bytes;
 use concurrency::lease::{Leasable, LeaseId, LeaseUse};
+use jobs::{Job, Progress};
 use store::{
     Direction, PendingChunk, Read, Scope, Store, Txn,
     content::{self, Holdings},
@@ -44,7 +45,7 @@ pub struct ForeignSource {
     pub etag: Option<String>,
     /// What it will be here.
     pub kind: BlobKind,
-    /// Its length.
+    /// How long the source says it is; the copy fails if it turns out otherwise.
     pub length: u64,
     /// Its HTTP properties.
     pub headers: HttpHeaders,
@@ -131,6 +132,7 @@ pub(super) async fn begin_foreign(
     if kind == BlobKind::Page {
         page_blob::check_length(source.length)?;
     }
+    // The destination is replaced at once, and is empty or zeros until the copy has ended.
     let (length, holdings) = nothing_yet(kind, source.length);
     let content = ContentId::new(txn.fresh_id());
     let made = Made { kind, content, length, holdings, lease };
@@ -138,6 +140,7 @@ pub(super) async fn begin_foreign(
     blob.extra_mut().copy = Some(request.state(CopyStatus::Pending, source.length, txn.now()));
     blob.extra_mut().sealed = kind == BlobKind::Append && request.seal.unwrap_or(source.sealed);
     store_new(txn, place, &blob, old.as_ref()).await?;
+    // In the same transaction: a blob that says pending has a job, also after a crash.
     let job = CopyJob {
         account: place.account.number(),
         id: request.copy_id.clone(),
@@ -398,9 +401,22 @@ async fn abort(txn: &Txn, request: &Authorized<'_, AbortCopy>) -> Result<(), Blo
     Ok(())
 }
 
-/// Goes on with copies of maps, and gives up copies that take too long, of a bounded number of rows behind the cursor. True
-/// when another step would find something.
-pub(crate) async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<bool, BlobError> {
+/// Goes on with copies of maps, and gives up copies that take too long, of a bounded number of rows behind the cursor. What
+/// is done are copies that went on.
+#[derive(Debug)]
+pub struct CopyMaps;
+
+impl Job for CopyMaps {
+    const NAME: &'static str = "copies";
+    type Cursor = CopyCursor;
+    type Error = BlobError;
+
+    async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<Progress, BlobError> {
+        step(store, cursor).await
+    }
+}
+
+async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<Progress, BlobError> {
     let is_overdue =
         |job: &CopyJob| store.now().saturating_since(Timestamp::from_ticks(job.started)) > limits::COPY_MAX;
     let mut jobs = walk(&store.snapshot(), cursor, LOOKED_AT).await?;
@@ -411,7 +427,7 @@ pub(crate) async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<bool,
         cursor.0 = jobs.last().map(|(key, _)| key.clone());
     }
     // A round that is not over is gone on with soon.
-    let mut more = !cursor.is_at_start();
+    let (unfinished, mut done) = (!cursor.is_at_start(), 0);
     for (key, job) in jobs {
         let (container, name) = keys::parse_named(&key, keys::COPY)?;
         let place = Place { account: UnitId::new(job.account), container, name: &name };
@@ -423,12 +439,13 @@ pub(crate) async fn step(store: &Store, cursor: &mut CopyCursor) -> Result<bool,
             })
             .await;
         match went_on {
-            Ok(()) => more = true,
+            Ok(()) => done += 1,
             Err(BlobError::NoPendingCopyOperation) => {} // it ended meanwhile
             Err(error) => return Err(error),
         }
     }
-    Ok(more)
+    let found = Progress::found(done);
+    Ok(Progress { more: found.more || unfinished, ..found })
 }
 
 async fn give_up(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<(), BlobError> {

@@ -1,6 +1,7 @@
 //! Sweeping deleted containers: their blobs, then their snapshots.
 
 use bytes::Bytes;
+use jobs::{Job, Progress};
 use store::{Direction, Read, Row, Store, Txn, key::KeyRange};
 use types::UnitId;
 
@@ -21,7 +22,21 @@ const BATCH: usize = 128;
 /// Containers looked at in a step, in one transaction each.
 const CONTAINERS: usize = 32;
 
-pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
+/// Removes what is in deleted containers. What is done are containers looked at.
+#[derive(Debug)]
+pub struct SweepContainers;
+
+impl Job for SweepContainers {
+    const NAME: &'static str = "containers";
+    type Cursor = ();
+    type Error = BlobError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, BlobError> {
+        step(store).await
+    }
+}
+
+async fn step(store: &Store) -> Result<Progress, BlobError> {
     let sweeps = first(store, keys::all(keys::SWEEP), CONTAINERS).await?;
     let mut series = store.series();
     for row in &sweeps {
@@ -29,7 +44,7 @@ pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
         series.transact(scope(), |txn| async move { remove_some(&txn, container).await }).await?;
     }
     series.durable().await?;
-    Ok(!sweeps.is_empty())
+    Ok(Progress::found(sweeps.len()))
 }
 
 async fn remove_some(txn: &Txn, container: UnitId) -> Result<(), BlobError> {

@@ -1,6 +1,7 @@
 //! Contents that hold more than anybody needs: maps with rows of epochs that are gone, maps that reach behind the end of
 //! their blob, and block lists that keep a whole former content alive for a few of its blocks.
 
+use jobs::{Job, Progress};
 use store::{
     Direction, Read, Row, Store, StoreError, Txn, content,
     content_map::{self, Readers},
@@ -46,22 +47,65 @@ async fn first_unread(
     Ok(rows)
 }
 
-/// Prunes maps. One that a download reads is left alone until it has ended.
-pub(super) async fn prune(store: &Store) -> Result<bool, BlobError> {
-    let (mut more, mut series) = (false, store.series());
+/// Prunes maps. One that a download reads is left alone until it has ended. What is done are maps looked at.
+#[derive(Debug)]
+pub struct PruneMaps;
+
+impl Job for PruneMaps {
+    const NAME: &'static str = "map-epochs";
+    type Cursor = ();
+    type Error = BlobError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, BlobError> {
+        prune(store).await
+    }
+}
+
+/// Cuts maps behind the end of their blobs. What is done are maps.
+#[derive(Debug)]
+pub struct TrimMaps;
+
+impl Job for TrimMaps {
+    const NAME: &'static str = "map-ends";
+    type Cursor = ();
+    type Error = BlobError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, BlobError> {
+        trim(store).await
+    }
+}
+
+/// Lets block lists take over the blocks that they use of a former content, so that the rest of it can go. What is done are
+/// lists looked at.
+#[derive(Debug)]
+pub struct AdoptBlocks;
+
+impl Job for AdoptBlocks {
+    const NAME: &'static str = "block-lists";
+    type Cursor = ();
+    type Error = BlobError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, BlobError> {
+        adopt(store).await
+    }
+}
+
+async fn prune(store: &Store) -> Result<Progress, BlobError> {
+    let (mut done, mut series) = (0, store.series());
     let content_of = |key: &[u8]| keys::parse_one(key, keys::PRUNE).map(ContentId::new);
     for row in first_unread(store, keys::PRUNE, content_of).await? {
         let content = content_of(&row.key)?;
         let pins = store.pins();
-        more |= series
+        let pruned = series
             .transact(scope(), |txn| async move {
                 // A reader that comes after this look writes the row, and this attempt is worth nothing.
                 if pins.is_held(content) { Ok(false) } else { prune_some(&txn, content).await.map(|()| true) }
             })
             .await?;
+        done += usize::from(pruned);
     }
     series.durable().await?;
-    Ok(more)
+    Ok(Progress::found(done))
 }
 
 async fn prune_some(txn: &Txn, content: ContentId) -> Result<(), BlobError> {
@@ -97,8 +141,7 @@ async fn prune_some(txn: &Txn, content: ContentId) -> Result<(), BlobError> {
     Ok(())
 }
 
-/// Cuts maps behind the end of their blobs.
-pub(super) async fn trim(store: &Store) -> Result<bool, BlobError> {
+async fn trim(store: &Store) -> Result<Progress, BlobError> {
     let rows = first(store, keys::all(keys::TRIM), BATCH).await?;
     let mut series = store.series();
     for row in &rows {
@@ -107,12 +150,11 @@ pub(super) async fn trim(store: &Store) -> Result<bool, BlobError> {
         series.transact(scope(), |txn| async move { page_blob::trim(&txn, place).await }).await?;
     }
     series.durable().await?;
-    Ok(!rows.is_empty())
+    Ok(Progress::found(rows.len()))
 }
 
-/// Lets block lists take over the blocks that they use of a former content, so that the rest of it can go.
-pub(super) async fn adopt(store: &Store) -> Result<bool, BlobError> {
-    let (mut more, mut series) = (false, store.series());
+async fn adopt(store: &Store) -> Result<Progress, BlobError> {
+    let (mut done, mut series) = (0, store.series());
     // A download of the former content relies on its blocks staying where they are.
     let source_of = |key: &[u8]| keys::parse_two(key, keys::ADOPTION).map(|(_, source)| ContentId::new(source));
     for row in first_unread(store, keys::ADOPTION, source_of).await? {
@@ -126,10 +168,10 @@ pub(super) async fn adopt(store: &Store) -> Result<bool, BlobError> {
         };
         let record = &record;
         series.transact(scope(), |txn| async move { adopt_some(&txn, (user, source), record, blocks).await }).await?;
-        more = true;
+        done += 1;
     }
     series.durable().await?;
-    Ok(more)
+    Ok(Progress::found(done))
 }
 
 async fn adopt_some(

@@ -1,5 +1,6 @@
 //! Blobs whose time is over, and snapshots whose blob is gone: their rows and their space.
 
+use jobs::{Job, Progress};
 use store::{Read, Store, Txn};
 use types::{Timestamp, UnitId};
 
@@ -18,7 +19,21 @@ const BATCH: usize = 256;
 /// Snapshots of one blob removed in one transaction.
 const SNAPSHOTS: usize = 256;
 
-pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
+/// Removes blobs whose time is over. What is done are blobs.
+#[derive(Debug)]
+pub struct ExpireBlobs;
+
+impl Job for ExpireBlobs {
+    const NAME: &'static str = "blobs";
+    type Cursor = ();
+    type Error = BlobError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, BlobError> {
+        step(store).await
+    }
+}
+
+async fn step(store: &Store) -> Result<Progress, BlobError> {
     let due = first(store, keys::due(keys::EXPIRY, store.now()), BATCH).await?;
     let mut series = store.series();
     for row in &due {
@@ -26,7 +41,7 @@ pub(super) async fn step(store: &Store) -> Result<bool, BlobError> {
         series.transact(scope(), |txn| async move { expire(&txn, *time, *container, name).await }).await?;
     }
     series.durable().await?;
-    Ok(!due.is_empty())
+    Ok(Progress::found(due.len()))
 }
 
 async fn expire(txn: &Txn, time: Timestamp, container: UnitId, name: &str) -> Result<(), BlobError> {

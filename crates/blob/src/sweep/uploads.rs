@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use jobs::{Job, Progress};
 use store::{ChunkRef, Direction, Read, Store, StoreError, Txn, content, manifest::Manifest};
 use types::{ContentId, Timestamp, UnitId, limits};
 
@@ -22,8 +23,35 @@ const BLOCKS: usize = 512;
 /// Transactions on one upload in a step: the blocks that stay are looked up once for all of them.
 const ROUNDS: usize = 8;
 
-/// Drops uploads to which nobody staged a block for a week.
-pub(super) async fn abandoned(store: &Store) -> Result<bool, BlobError> {
+/// Drops uploads to which nobody staged a block for a week. What is done are uploads.
+#[derive(Debug)]
+pub struct ExpireUploads;
+
+impl Job for ExpireUploads {
+    const NAME: &'static str = "uploads";
+    type Cursor = ();
+    type Error = BlobError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, BlobError> {
+        abandoned(store).await
+    }
+}
+
+/// Removes the rows of uploads that are over, and the bytes of blocks that no list took. What is done are uploads looked at.
+#[derive(Debug)]
+pub struct SweepUploads;
+
+impl Job for SweepUploads {
+    const NAME: &'static str = "uploaded-blocks";
+    type Cursor = ();
+    type Error = BlobError;
+
+    async fn step(store: &Store, (): &mut ()) -> Result<Progress, BlobError> {
+        dropped(store).await
+    }
+}
+
+async fn abandoned(store: &Store) -> Result<Progress, BlobError> {
     let due = first(store, keys::due(keys::UPLOAD_DEADLINE, store.now()), BATCH).await?;
     let mut series = store.series();
     for row in &due {
@@ -32,7 +60,7 @@ pub(super) async fn abandoned(store: &Store) -> Result<bool, BlobError> {
         series.transact(scope(), |txn| async move { look(&txn, time, upload).await }).await?;
     }
     series.durable().await?;
-    Ok(!due.is_empty())
+    Ok(Progress::found(due.len()))
 }
 
 async fn look(txn: &Txn, time: Timestamp, id: ContentId) -> Result<(), BlobError> {
@@ -64,8 +92,7 @@ async fn look(txn: &Txn, time: Timestamp, id: ContentId) -> Result<(), BlobError
     }
 }
 
-/// Removes the rows of uploads that are over, and the bytes of blocks that no list took.
-pub(super) async fn dropped(store: &Store) -> Result<bool, BlobError> {
+async fn dropped(store: &Store) -> Result<Progress, BlobError> {
     let dropped = first(store, keys::all(keys::DROPPED_UPLOAD), BATCH).await?;
     let (mut series, mut transactions) = (store.series(), 0);
     for row in &dropped {
@@ -82,7 +109,7 @@ pub(super) async fn dropped(store: &Store) -> Result<bool, BlobError> {
         }
     }
     series.durable().await?;
-    Ok(!dropped.is_empty())
+    Ok(Progress::found(dropped.len()))
 }
 
 /// The blocks that a list took. When its manifest is gone, so is the blob, and everything may go.

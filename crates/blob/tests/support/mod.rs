@@ -26,7 +26,6 @@ use blob::{
     reader::BlobReader,
     settings::{Expiry, PropertiesSet, SetExpiry, SetMetadata, SetProperties},
     snapshot::SnapshotBlob,
-    sweep,
     tags::SetTags,
     tier::{AccessTier, SetTier, TierSet},
 };
@@ -114,7 +113,6 @@ pub(crate) fn name_of<T>(outcome: &Outcome<T>) -> String {
 pub(crate) struct World {
     /// The engine, when it is the reference model.
     pub(crate) engine: MemoryEngine,
-    /// The store.
     pub(crate) store: Store,
     /// The service on it.
     pub(crate) blobs: Blobs,
@@ -541,9 +539,9 @@ impl World {
 
     /// Does all the work of the background.
     pub(crate) async fn sweep(&self) {
-        let mut cursor = sweep::Cursor::default();
+        let mut jobs = blob::jobs(&self.store);
         loop {
-            let blobs = sweep::step(&self.store, &mut cursor).await.unwrap();
+            let blobs = jobs::round(&mut jobs).await.unwrap().more;
             let contents = store::sweep::step(&self.store).await.unwrap();
             if !blobs && !contents.more && contents.finished == 0 {
                 return;

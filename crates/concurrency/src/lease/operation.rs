@@ -16,7 +16,7 @@ pub enum LeaseOperation {
         proposed: Option<LeaseId>,
         /// A freshly generated id, used when none is proposed.
         fresh: LeaseId,
-        /// For how long.
+        /// Seconds, or without an end.
         duration: LeaseDuration,
     },
     /// Restart the clock of the lease.

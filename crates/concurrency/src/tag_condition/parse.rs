@@ -34,31 +34,31 @@ pub enum TagExpressionError {
     /// More than [`MAX_NESTING`] parentheses inside one another.
     #[error("the expression has more than {MAX_NESTING} parentheses inside one another at byte {at}")]
     TooDeep {
-        /// Where.
+        /// The byte of the parenthesis that is one too many.
         at: usize,
     },
     /// A tag name or `(` should stand here.
     #[error("a tag name is expected at byte {at}")]
     NameExpected {
-        /// Where.
+        /// The byte at which something else stands.
         at: usize,
     },
     /// A comparison operator should stand here.
     #[error("a comparison operator is expected at byte {at}")]
     OperatorExpected {
-        /// Where.
+        /// The byte at which something else stands.
         at: usize,
     },
     /// A value in single quotes should stand here.
     #[error("a value in single quotes is expected at byte {at}")]
     ValueExpected {
-        /// Where.
+        /// The byte at which something else stands.
         at: usize,
     },
     /// AND, OR, `)` or the end should stand here.
     #[error("AND, OR or the end is expected at byte {at}")]
     ConnectiveExpected {
-        /// Where.
+        /// The byte at which something else stands.
         at: usize,
     },
     /// A parenthesis has no partner.

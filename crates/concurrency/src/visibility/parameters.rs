@@ -38,7 +38,7 @@ pub enum ParameterRefusal {
     /// 400 OutOfRangeQueryParameterValue, with the bounds in the answer.
     #[error("{} is {value}, outside {minimum} to {maximum}", parameter.as_str())]
     OutOfRange {
-        /// Which parameter.
+        /// The one whose value was sent.
         parameter: MessageParameter,
         /// What was sent.
         value: i64,
@@ -50,7 +50,7 @@ pub enum ParameterRefusal {
     /// 400 InvalidQueryParameterValue.
     #[error("{} cannot be {value}", parameter.as_str())]
     Invalid {
-        /// Which parameter.
+        /// The one whose value was sent.
         parameter: MessageParameter,
         /// What was sent.
         value: i64,
@@ -58,7 +58,7 @@ pub enum ParameterRefusal {
     /// 400 MissingRequiredQueryParameter.
     #[error("{} is required", parameter.as_str())]
     Missing {
-        /// Which parameter.
+        /// The one that is not there.
         parameter: MessageParameter,
     },
 }

@@ -249,7 +249,7 @@ fn handles_under_one_lease_key_share_a_cache() {
     let notices = session.take_notices();
     let [Notice::Break { key: told, to, must_acknowledge, .. }] = notices.as_slice() else { panic!("{notices:?}") };
     assert_eq!((*told, *to, *must_acknowledge), (key, CacheGrant::Lease(Caching::Rh), true));
-    assert_eq!(one.close(FREE).is_kept(), true);
+    assert!(matches!(one.close(FREE), Closed::Kept));
     assert!(!waiting.is_rung(), "the other handle of the key is still open");
     opens.acknowledge(place.file(), key, CacheGrant::Lease(Caching::Rh), NOW).unwrap();
     assert!(waiting.is_rung());
@@ -333,14 +333,4 @@ fn a_claim_of_a_file_that_nobody_opened_leaves_nothing() {
     assert_eq!(opens.census().files, 1000);
     drop(claims);
     assert_eq!(opens.census(), Census::default());
-}
-
-trait IsKept {
-    fn is_kept(&self) -> bool;
-}
-
-impl IsKept for Closed {
-    fn is_kept(&self) -> bool {
-        matches!(self, Self::Kept)
-    }
 }

@@ -9,7 +9,7 @@ use concurrency::{
     lease::{LeaseDuration, LeaseId, LeaseOperation},
 };
 use file::{
-    FileError, Files,
+    FileError,
     audit::audit,
     share::{CreateShare, ShareAddress, ShareProperties, ShareSettings},
     share_delete::{DeleteShare, DeleteShareSnapshots},
@@ -87,13 +87,13 @@ pub async fn retain(world: &World, days: Option<u32>) {
 
 /// Runs the background until nothing is left to do.
 pub async fn settle(world: &World) {
-    settle_on(&world.files, &world.engine.store()).await;
+    settle_on(&world.engine.store()).await;
 }
 
-pub async fn settle_on(files: &Files, store: &Store) {
+pub async fn settle_on(store: &Store) {
     let mut cursor = sweep::Cursor::default();
     for _ in 0..10_000 {
-        let more = files.upkeep(&mut cursor).await.unwrap();
+        let more = sweep::step(store, &mut cursor).await.unwrap();
         if !store::sweep::step(store).await.unwrap().more && !more {
             return;
         }

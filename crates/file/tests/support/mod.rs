@@ -21,7 +21,7 @@ use concurrency::{
 };
 pub use file::FileError;
 use file::{
-    Files, Preconditions, SmbChange, audit,
+    Files, Preconditions, SmbChange,
     create::{CreateDirectory, CreateFile},
     delete::Delete,
     download::GetFile,
@@ -38,7 +38,6 @@ use file::{
     share_delete::{DeleteShare, DeleteShareSnapshots},
     share_properties::SharePreconditions,
     share_snapshot::SnapshotShare,
-    sweep,
     usage::GetShareStats,
 };
 use store::clock::SystemTime;
@@ -208,35 +207,6 @@ impl World {
         self.list(path, snapshot).await.unwrap().entries.into_iter().map(|entry| entry.name).collect()
     }
 
-    pub async fn snapshot(&self) -> Timestamp {
-        let take = SnapshotShare { share: share_address(None), metadata: None };
-        self.files.snapshot_share(&asked(take)).await.unwrap().snapshot
-    }
-
-    pub async fn delete_snapshot(&self, snapshot: Timestamp) {
-        let (share, preconditions) = (share_address(Some(snapshot)), SharePreconditions::default());
-        let delete = DeleteShare { share, preconditions, snapshots: DeleteShareSnapshots::Refuse };
-        self.files.delete_share(&asked(delete)).await.unwrap();
-    }
-
-    /// Runs the background until nothing is left to do.
-    pub async fn sweep(&self) {
-        let (store, mut cursor) = (self.engine.store(), sweep::Cursor::default());
-        loop {
-            let more = self.files.upkeep(&mut cursor).await.unwrap();
-            if !store::sweep::step(&store).await.unwrap().more && !more {
-                return;
-            }
-        }
-    }
-
-    /// Nothing is wrong with any row.
-    pub async fn audit(&self) {
-        let rows = self.engine.store().snapshot();
-        assert_eq!(audit::audit(&rows).await.unwrap().problems, Vec::<String>::new());
-        assert_eq!(store::audit::audit(&rows, |_| Ok(())).await.unwrap().problems, Vec::<String>::new());
-    }
-
     pub async fn usage(&self) -> u64 {
         let stats = GetShareStats { share: share_address(None), lease_id: None };
         self.files.get_share_stats(&asked(stats)).await.unwrap().usage_bytes
@@ -299,5 +269,36 @@ impl World {
                 outcome => return outcome,
             }
         }
+    }
+
+    pub async fn snapshot(&self) -> Timestamp {
+        let snapshot = SnapshotShare { share: share_address(None), metadata: None };
+        self.files.snapshot_share(&asked(snapshot)).await.unwrap().snapshot
+    }
+
+    pub async fn delete_snapshot(&self, snapshot: Timestamp) {
+        let delete = DeleteShare {
+            share: share_address(Some(snapshot)),
+            preconditions: SharePreconditions::default(),
+            snapshots: DeleteShareSnapshots::Refuse,
+        };
+        self.files.delete_share(&asked(delete)).await.unwrap();
+    }
+
+    /// Does all that the background has to do.
+    pub async fn sweep(&self) {
+        let (store, mut cursor) = (self.engine.store(), file::sweep::Cursor::default());
+        loop {
+            let more = file::sweep::step(&store, &mut cursor).await.unwrap();
+            let contents = store::sweep::step(&store).await.unwrap();
+            if !more && !contents.more && contents.finished == 0 {
+                return;
+            }
+        }
+    }
+
+    pub async fn audit(&self) {
+        let found = file::audit::audit(&self.engine.store().snapshot()).await.unwrap();
+        assert!(found.problems.is_empty(), "{:?}", found.problems);
     }
 }

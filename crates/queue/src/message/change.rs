@@ -16,6 +16,7 @@ use crate::{
     pop_receipt::Receipt,
     queue::{self, Address},
     records::StoredMessage,
+    service::or_give_back,
     tally::{self, Shard},
 };
 
@@ -69,12 +70,8 @@ impl Queues {
         let arrival = &self.heads.arrive(self.store.now().saturating_add(asked.timeout.length()));
         let scope = Scope::new();
         let update = |txn| async move {
-            let updated = async { update(&txn, &asked.authorize(&txn).await?, arrival).await }.await;
-            if updated.is_err() {
-                // Nothing will come of it: a refusal that waits for the disk is in nobody's way.
-                arrival.landed();
-            }
-            updated
+            let work = async { update(&txn, &asked.authorize(&txn).await?, arrival).await };
+            or_give_back(work, || arrival.landed()).await
         };
         self.store.transact(scope, update).await
     }
@@ -87,11 +84,8 @@ impl Queues {
         let shard = &self.shards.take();
         let scope = Scope::new().reclaims();
         let delete = |txn| async move {
-            let deleted = async { delete(&txn, &asked.authorize(&txn).await?, shard).await }.await;
-            if deleted.is_err() {
-                shard.give_back();
-            }
-            deleted
+            let work = async { delete(&txn, &asked.authorize(&txn).await?, shard).await };
+            or_give_back(work, || shard.give_back()).await
         };
         self.store.transact(scope, delete).await
     }

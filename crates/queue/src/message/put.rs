@@ -14,6 +14,7 @@ use crate::{
     permissions,
     queue::{self, Address},
     records::StoredMessage,
+    service::or_give_back,
     tally::{self, Shard},
 };
 
@@ -28,7 +29,7 @@ pub struct PutMessage {
     pub receipt: u128,
     /// When it is visible, and for how long it lives.
     pub times: PutTimes,
-    /// Its text.
+    /// What consumers get; at most 64 KiB.
     pub text: String,
 }
 
@@ -49,13 +50,12 @@ impl Queues {
         // No object: puts do not wait for each other, nor for gets.
         let scope = Scope::new();
         let put = |txn| async move {
-            let put = async { put(&txn, &asked.authorize(&txn).await?, arrival, shard).await }.await;
-            if put.is_err() {
-                // Nothing will come of it: a refusal that waits for the disk is in nobody's way.
+            let work = async { put(&txn, &asked.authorize(&txn).await?, arrival, shard).await };
+            or_give_back(work, || {
                 arrival.landed();
                 shard.give_back();
-            }
-            put
+            })
+            .await
         };
         self.store.transact(scope, put).await
     }

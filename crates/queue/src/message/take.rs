@@ -24,7 +24,7 @@ use crate::{
 pub struct GetMessages {
     /// The queue whose first messages are wanted.
     pub address: Address,
-    /// At most so many.
+    /// The most that are taken; fewer when fewer are visible.
     pub number: u8,
     /// How long they stay invisible.
     pub timeout: VisibilityTimeout,
@@ -43,7 +43,7 @@ impl Operation for GetMessages {
 pub struct PeekMessages {
     /// The queue whose first messages are wanted.
     pub address: Address,
-    /// At most so many.
+    /// The most that are shown; fewer when fewer are visible.
     pub number: u8,
 }
 

@@ -6,14 +6,16 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use access::Asked;
 use concurrency::visibility::{PutTimes, VisibilityTimeout};
+use jobs::Job as _;
 use queue::{
     Queues, Receipt,
     audit::audit,
     errors::QueueError,
-    expiry, message,
+    expiry::{self, ExpireMessages},
+    message,
     message::{DeleteMessage, GetMessages, GotMessage, Hold, MessageId, PeekMessages, PutMessage, UpdateMessage},
     queue::{Address, ClearMessages, CreateQueue, Created, DeleteQueue, GetQueueMetadata, QueueProperties},
-    sweep,
+    sweep::SweepQueues,
 };
 use store::Store;
 use store_embedded::{EmbeddedEngine, Options, disk::SimulatedDisk};
@@ -185,11 +187,11 @@ impl Rig {
     }
 
     pub(crate) async fn expire(&mut self) {
-        while expiry::step(&self.store, &mut self.cursor).await.unwrap() {}
+        while ExpireMessages::step(&self.store, &mut self.cursor).await.unwrap().more {}
     }
 
     pub(crate) async fn sweep(&self) {
-        while sweep::step(&self.store).await.unwrap() {}
+        while SweepQueues::step(&self.store, &mut ()).await.unwrap().more {}
     }
 
     /// Nothing is wrong with the rows. Returns how many there are.

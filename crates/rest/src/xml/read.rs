@@ -79,6 +79,7 @@ pub fn parse(document: &[u8]) -> Result<Element, XmlError> {
         let position = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
         XmlError::Malformed { position, reason: error.to_string() }
     })?;
+    // Some clients write a byte order mark.
     let document = document.strip_prefix('\u{FEFF}').unwrap_or(document);
     let mut reader = Reader::from_str(document);
     reader.config_mut().expand_empty_elements = true;
@@ -108,6 +109,7 @@ pub fn parse(document: &[u8]) -> Result<Element, XmlError> {
                 };
                 tree.text(&text).map_err(malformed)?;
             }
+            // With it would come entities that expand without bound.
             Event::DocType(_) => return Err(malformed("a document type is not allowed".into())),
             Event::Decl(_) | Event::Comment(_) | Event::PI(_) | Event::Empty(_) => {}
             Event::Eof => break,

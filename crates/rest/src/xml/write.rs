@@ -94,7 +94,7 @@ impl XmlWriter {
         self.out.is_empty()
     }
 
-    /// The document.
+    /// All that was written. Whoever opened an element has closed it.
     #[must_use]
     pub fn finish(self) -> Bytes {
         Bytes::from(self.out)

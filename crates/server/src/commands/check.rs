@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: CheckArgs) -> Result<bool> {
     }
 }
 
-fn check(data_dir: &Path) -> Result<CheckReport> {
+pub(crate) fn check(data_dir: &Path) -> Result<CheckReport> {
     let engine = Arc::new(engine::open_existing(data_dir).map_err(|error| error.explained(data_dir))?);
     let runtime = tokio::runtime::Builder::new_current_thread().build().context("cannot start")?;
     let mut bar = Bar::new("checking");
@@ -53,6 +53,7 @@ async fn audit_services(rows: &Snapshot) -> Result<Vec<String>> {
         ("blob", blob::audit::audit(rows).await?.problems),
         ("queue", queue::audit::audit(rows).await?.problems),
         ("table", table::audit::audit(rows).await?.problems),
+        ("file", file::audit::audit(rows).await?.problems),
     ];
     let named = |(service, problems): (&str, Vec<String>)| {
         problems.into_iter().map(|problem| format!("{service} service: {problem}")).collect::<Vec<_>>()

@@ -82,6 +82,7 @@ impl<'a> Request<'a> {
             SasResource::Share(sas) => (&sas.common, letters::SHARE, sas.permissions.as_ref()),
             SasResource::File(sas) => (&sas.common, letters::FILE, sas.permissions.as_ref()),
         };
+        // What all kinds have in common; what each adds comes below.
         let mut request = Self {
             service: Service::Blob,
             container: None,
@@ -141,6 +142,7 @@ impl<'a> Request<'a> {
                 request.own = kind("f");
             }
         }
+        // Before anything is signed: a signature that opens nothing would be found out by its user, much later.
         request.check(known, now)?;
         Ok(request)
     }

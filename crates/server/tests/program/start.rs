@@ -18,7 +18,7 @@ fn it_starts_answers_and_ends_cleanly() {
     assert_eq!(server.ask("GET /readyz"), (200, "ready\n".into()));
     assert_eq!(server.ask("POST /healthz").0, 405);
     assert_eq!(server.ask("GET /nothing").0, 404);
-    assert_eq!(server.ask("POST /admin/backup?to=/x").0, 403, "without the word of the note");
+    assert_eq!(server.ask("POST /admin/backup?to=/x").0, 403, "without the token of the note");
     let (status, metrics) = server.ask("GET /metrics");
     assert_eq!(status, 200);
     let expected = [

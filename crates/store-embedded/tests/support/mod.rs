@@ -63,16 +63,9 @@ impl TimeSource for TestClock {
     }
 }
 
-/// Small and without threads of its own upkeep: every step is the test's.
+/// Small, every step the test's.
 pub(crate) fn options() -> Options {
-    Options {
-        memtable_bytes: 64 * 1024 * 1024,
-        cache_bytes: 256 * 1024,
-        log_segment_bytes: 64 * 1024,
-        reserve_bytes: 0,
-        background: false,
-        ..Options::default()
-    }
+    Options::by_hand()
 }
 
 /// A place for the index's real files, in memory when the machine offers it.
@@ -88,7 +81,7 @@ pub(crate) fn copy_index(from: &Path) -> TempDir {
     to
 }
 
-fn copy_tree(from: &Path, to: &Path) {
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -268,5 +261,5 @@ pub(crate) fn parse_link(row: &[u8]) -> (ContentId, ChunkRef) {
 
 /// Bytes that differ everywhere and from those of other seeds.
 pub(crate) fn pattern(seed: u64, length: usize) -> Vec<u8> {
-    store::conformance::random::Random::new(seed).bytes(length)
+    store::testing::Random::new(seed).bytes(length)
 }

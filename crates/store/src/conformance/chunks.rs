@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use types::ContentId;
 
-use super::{Subject, random::Random, support::*};
+use super::{Subject, support::*};
 use crate::{
     chunk::{ChunkRef, PendingChunk},
     content,
     content_map::{MapWriter, Slice},
     epoch::Epochs,
     manifest::read_exactly,
+    testing::Random,
     transact::{Scope, Store},
 };
 

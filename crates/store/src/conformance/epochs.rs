@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Subject, random::Random, support::*};
+use super::{Subject, support::*};
 use crate::{
     epoch::{self, Epochs},
     key::KeyBuilder,
     read::Direction,
     space::Space,
+    testing::Random,
     transact::Store,
 };
 

@@ -8,6 +8,7 @@ use crate::{
     limits::{KEY_BYTES, SPILL_BYTES, TRANSACTION_ROW_BYTES, TRANSACTION_SPILL_BYTES, VALUE_BYTES},
     read::{Direction, Read},
     space::Space,
+    testing::Random,
     transact::{Scope, Store},
 };
 
@@ -62,7 +63,7 @@ pub async fn a_longer_key_is_refused(subject: Box<dyn Subject>) {
 
 pub async fn values_up_to_the_limit_are_stored(subject: Box<dyn Subject>) {
     let store = subject.store();
-    let value = Bytes::from(super::random::Random::new(1).bytes(VALUE_BYTES));
+    let value = Bytes::from(Random::new(1).bytes(VALUE_BYTES));
     put(&store, "large", value.clone()).await;
     assert_eq!(now(&store, "large").await.unwrap(), value);
 }
@@ -74,7 +75,7 @@ pub async fn a_longer_value_is_refused(subject: Box<dyn Subject>) {
 
 /// Rows of 16 KiB that fill a transaction to the last byte, and `extra` bytes more.
 fn full_of_rows(extra: usize) -> Vec<(Bytes, Bytes)> {
-    let value = Bytes::from(super::random::Random::new(2).bytes(SPILL_BYTES));
+    let value = Bytes::from(Random::new(2).bytes(SPILL_BYTES));
     let key_length = 16;
     let whole = TRANSACTION_ROW_BYTES / (SPILL_BYTES + key_length);
     let rest = TRANSACTION_ROW_BYTES % (SPILL_BYTES + key_length) - key_length + extra;
@@ -98,7 +99,7 @@ pub async fn more_rows_are_refused(subject: Box<dyn Subject>) {
 }
 
 fn full_of_spills(count: usize) -> Vec<(Bytes, Bytes)> {
-    let value = Bytes::from(super::random::Random::new(3).bytes(VALUE_BYTES));
+    let value = Bytes::from(Random::new(3).bytes(VALUE_BYTES));
     (0..u32::try_from(count).unwrap()).map(|number| (long_key(16, number), value.clone())).collect()
 }
 

@@ -2,12 +2,13 @@
 
 use types::ContentId;
 
-use super::{Subject, random::Random, support::*};
+use super::{Subject, support::*};
 use crate::{
     chunk::{ChunkRef, ChunkToken},
     content::{self, Holdings},
     error::StoreError,
     manifest::{BLOCK_ID_BYTES, Block, Encoder, Manifest},
+    testing::Random,
     transact::Store,
 };
 

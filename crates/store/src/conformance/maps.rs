@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use types::ContentId;
 
-use super::{Subject, random::Random, support::*};
+use super::{Subject, support::*};
 use crate::{
     chunk::ChunkRef,
     content::{self, Holdings},
@@ -11,6 +11,7 @@ use crate::{
     epoch::Epochs,
     manifest::read_exactly,
     read::Direction,
+    testing::Random,
     transact::Store,
 };
 

@@ -16,7 +16,8 @@ mod step;
 
 use std::future::Future;
 
-use super::{Subject, random::Random};
+use super::Subject;
+use crate::testing::Random;
 use side::Side;
 use step::Step;
 

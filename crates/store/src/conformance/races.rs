@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 
-use super::{Subject, random::Random, support::*};
+use super::{Subject, support::*};
 use crate::{
     read::{Direction, Read},
+    testing::Random,
     transact::{Scope, Store},
 };
 

@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 
-use super::{Subject, random::Random, support::*};
+use super::{Subject, support::*};
 use crate::{
     limits::{SPILL_BYTES, VALUE_BYTES},
     read::Direction,
+    testing::Random,
     transact::Store,
 };
 

@@ -2,12 +2,13 @@
 
 use bytes::Bytes;
 
-use super::{Subject, manifests, maps, random::Random, spills, support::*};
+use super::{Subject, manifests, maps, spills, support::*};
 use crate::{
     chunk::ChunkRef,
     content::{self, Holdings},
     read::Direction,
     sweep,
+    testing::Random,
 };
 
 pub async fn commits_survive_a_reopen(mut subject: Box<dyn Subject>) {

@@ -48,6 +48,13 @@ impl Writer {
         self.bytes(text.as_bytes())
     }
 
+    /// Appends how many of something follow, four bytes. No row has room for more.
+    #[inline]
+    #[must_use]
+    pub fn count(self, number: usize) -> Self {
+        self.small(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
     /// Appends whether there is a value; what follows is the caller's to append.
     #[inline]
     #[must_use]
@@ -157,6 +164,19 @@ mod tests {
         assert_eq!((reader.short().unwrap(), reader.small().unwrap(), reader.wide().unwrap()), (1, 2, 3));
         assert_eq!((reader.bytes().unwrap(), reader.text().unwrap()), (&b"\xffx"[..], "y"));
         assert!(!reader.is_at_end() && reader.flag().unwrap() && reader.is_at_end());
+        reader.end().unwrap();
+    }
+
+    #[test]
+    fn optional_values_and_lists_come_back() {
+        let list = |writer: Writer| writer.count(2).text("a").text("b");
+        let record = list(Writer::new(1)).optional(Some(7), Writer::small).optional(None, Writer::number).build();
+        assert_eq!(&*record, b"\x01\x02\0\0\0\x01\0\0\0a\x01\0\0\0b\x01\x07\0\0\0\0");
+        let mut reader = Reader::new("a thing", &record, 1).unwrap();
+        let texts: Vec<_> = (0..reader.small().unwrap()).map(|_| reader.text().unwrap()).collect();
+        assert_eq!(texts, ["a", "b"]);
+        assert_eq!(reader.optional(Reader::small).unwrap(), Some(7));
+        assert_eq!(reader.optional(Reader::number).unwrap(), None);
         reader.end().unwrap();
     }
 

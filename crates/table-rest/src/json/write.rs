@@ -128,6 +128,7 @@ impl JsonWriter {
             entity_address(&mut self.out, context.table, entity.key());
             self.raw("\",");
         }
+        // The keys and the Timestamp stand in no property of the record, so `$select` is asked for each of them.
         let wanted = |name: &str| context.select.is_none_or(|select| select.iter().any(|wanted| wanted == name));
         for (name, key) in [(PARTITION_KEY, entity.key().partition()), (ROW_KEY, entity.key().row())] {
             if wanted(name) {
@@ -151,6 +152,7 @@ impl JsonWriter {
                 written += 1;
             }
         }
+        // Who selects what an entity does not have is told that it is null.
         for name in missing(entity, context.select, written)? {
             self.text(name);
             self.raw(":null,");

@@ -61,14 +61,14 @@ pub enum Verdict {
     Linearizable,
     /// There is none: the answer to this call, by its index in the history, fits nowhere.
     NotLinearizable {
-        /// The call.
+        /// Its index in the history.
         call: usize,
         /// The call and what was possible before it, for people.
         why: String,
     },
     /// The bounds were met before an answer was found. Says nothing, and so must never count as success.
     Unknown {
-        /// Which bound.
+        /// The bound that was met.
         why: String,
     },
 }

@@ -21,7 +21,7 @@ impl<Op, Answer> Call<Op, Answer> {
         self.answered.as_ref().map_or(u64::MAX, |(at, _)| *at)
     }
 
-    /// The answer.
+    /// What came back; `None` while nobody knows.
     #[must_use]
     pub fn answer(&self) -> Option<&Answer> {
         self.answered.as_ref().map(|(_, answer)| answer)

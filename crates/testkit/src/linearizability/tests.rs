@@ -12,7 +12,7 @@ use super::{
         partition::{self, Change, IfMatch, Partition, Refusal},
     },
 };
-use crate::random::Random;
+use crate::Random;
 
 const SECOND: u64 = 1_000_000;
 

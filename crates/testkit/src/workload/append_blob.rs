@@ -2,10 +2,9 @@
 
 use super::{Plan, WorkloadError, fresh, unexpected};
 use crate::{
-    Answer,
+    Answer, Random,
     client::Request,
     linearizability::models::append_blob::{self as model, Content, Op},
-    random::Random,
 };
 
 const BLOCK_BYTES: usize = 64;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Plan, WorkloadError, fresh, number_of, unexpected};
 use crate::{
-    Answer,
+    Answer, Random,
     client::Request,
     linearizability::models::blob::{self as model, Condition, Op},
-    random::Random,
 };
 
 const SECOND: u64 = 1_000_000;

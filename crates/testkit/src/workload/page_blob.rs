@@ -2,10 +2,9 @@
 
 use super::{Plan, WorkloadError, fresh, unexpected};
 use crate::{
-    Answer,
+    Answer, Random,
     client::Request,
     linearizability::models::page_blob::{self as model, Op},
-    random::Random,
 };
 
 const PAGE_BYTES: usize = 512;

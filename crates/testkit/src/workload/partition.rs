@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Plan, WorkloadError, fresh, number_of, unexpected};
 use crate::{
-    Answer,
+    Answer, Random,
     client::Request,
     linearizability::models::partition::{self as model, Change, IfMatch, Op, Refusal},
-    random::Random,
 };
 
 const ROWS: u64 = 4;

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{Plan, WorkloadError, number_of, unexpected};
 use crate::{
-    Answer,
+    Answer, Random,
     client::Request,
     linearizability::{
         Call, History,
         models::message::{self as model},
     },
-    random::Random,
 };
 
 const SECOND: u64 = 1_000_000;
@@ -22,21 +21,21 @@ pub enum Op {
     Put,
     /// Get Messages.
     Get {
-        /// At most so many.
+        /// As many as the Get asks for.
         count: usize,
         /// Hidden for so long, in microseconds.
         hidden: u64,
     },
     /// Update Message.
     Update {
-        /// The message.
+        /// The message that the client holds.
         held: Held,
         /// Hidden for so long, in microseconds.
         hidden: u64,
     },
     /// Delete Message.
     Delete {
-        /// The message.
+        /// The message that the client holds.
         held: Held,
     },
 }

@@ -17,12 +17,13 @@ use super::step::{Action, MAPS, NAMES, Step};
 use crate::{
     Txn,
     chunk::ChunkRef,
-    conformance::{Subject, maps::MapModel, random::Random, support::*},
+    conformance::{Subject, maps::MapModel, support::*},
     content::{self, Holdings, PinGuard},
     event::Event,
     key::{KeyBuilder, KeyRange},
     read::{Direction, Read, Row, Snapshot},
     space::Space,
+    testing::Random,
     transact::{Scope, Store},
 };
 

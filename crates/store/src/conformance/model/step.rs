@@ -1,10 +1,7 @@
 //! The steps of a history, and how they are chosen. A step names things by number; what the number means is the same on
 //! both sides because both did the same steps before.
 
-use crate::{
-    conformance::{maps, random::Random},
-    read::Direction,
-};
+use crate::{conformance::maps, read::Direction, testing::Random};
 
 /// Rows that histories play with. Few, so that they meet.
 pub(super) const NAMES: u64 = 48;

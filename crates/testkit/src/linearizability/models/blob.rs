@@ -20,13 +20,13 @@ pub enum Condition {
 }
 
 /// What is asked of it. Ids of leases are numbers here.
+#[expect(missing_docs, reason = "a condition and an id of a lease say what they are")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Put Blob.
     Put {
         /// What it holds then.
         value: u64,
-        /// When.
         condition: Condition,
         /// The id that was sent.
         lease: Option<u64>,
@@ -38,28 +38,20 @@ pub enum Op {
     },
     /// Delete Blob.
     Delete {
-        /// When.
         condition: Condition,
         /// The id that was sent.
         lease: Option<u64>,
     },
     /// Lease Blob, acquire, with a proposed id.
     Acquire {
-        /// The id.
         id: u64,
         /// For how long, in microseconds; `None` is for ever.
         duration: Option<u64>,
     },
     /// Lease Blob, renew.
-    Renew {
-        /// The id.
-        id: u64,
-    },
+    Renew { id: u64 },
     /// Lease Blob, release.
-    Release {
-        /// The id.
-        id: u64,
-    },
+    Release { id: u64 },
     /// Lease Blob, break.
     Break {
         /// The period in microseconds.

@@ -16,7 +16,7 @@ pub enum Op {
     Write {
         /// The first page.
         first: usize,
-        /// How many.
+        /// How many pages.
         count: usize,
         /// What they hold then; 0 is a clear.
         value: u64,
@@ -25,7 +25,7 @@ pub enum Op {
     Read {
         /// The first page.
         first: usize,
-        /// How many.
+        /// How many pages.
         count: usize,
     },
 }

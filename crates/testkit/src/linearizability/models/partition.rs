@@ -23,38 +23,30 @@ pub enum IfMatch {
 }
 
 /// One change of one entity.
+#[expect(missing_docs, reason = "a row is a row, and a condition says which")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Insert Entity.
     Insert {
-        /// The row.
         row: u8,
         /// What it holds then.
         value: u64,
     },
     /// Update Entity.
     Update {
-        /// The row.
         row: u8,
         /// What it holds then.
         value: u64,
-        /// The condition.
         if_match: IfMatch,
     },
     /// Insert Or Replace Entity.
     Upsert {
-        /// The row.
         row: u8,
         /// What it holds then.
         value: u64,
     },
     /// Delete Entity.
-    Delete {
-        /// The row.
-        row: u8,
-        /// The condition.
-        if_match: IfMatch,
-    },
+    Delete { row: u8, if_match: IfMatch },
 }
 
 /// What is asked.
@@ -64,7 +56,7 @@ pub enum Op {
     Write(Vec<Change>),
     /// Query Entities of one row.
     Get {
-        /// The row.
+        /// The RowKey, as a number.
         row: u8,
     },
     /// Query Entities of the whole partition.
@@ -91,10 +83,10 @@ pub enum Answer {
     Refused {
         /// The index of the change that was refused.
         change: usize,
-        /// Why.
+        /// What was in its way.
         refusal: Refusal,
     },
-    /// The entity.
+    /// The value of the entity, and its ETag.
     Found(u64, u64),
     /// There is none.
     NotFound,

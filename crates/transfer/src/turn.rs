@@ -1,58 +1,40 @@
-//! One copy: the bytes of its source, piece by piece, into rows that say how far it is.
+//! A turn of one copy: the bytes of its source, piece by piece, into a destination that says how far it is.
 //!
 //! **Invariants.** What was brought is kept when the copy stops, if the source can say that it is still the same. A source that
 //! is slower than the least rate is given up like one that does not answer.
 
-use blob::{Blobs, copy::PendingCopy, errors::BlobError};
 use bytes::Bytes;
 use http::{HeaderName, StatusCode, header};
 use rest::{
     Shutdown,
-    outgoing::{Fetch, FetchError, Fetched, Outgoing},
+    outgoing::{Fetch, Fetched, Outgoing},
 };
 use tokio::time::{Instant, timeout_at};
 
-use super::Pace;
+use crate::{Pace, Pending, Stop};
 
 /// Bytes of a piece: what is fetched again after a crash.
 const PIECE_BYTES: u64 = 8 * 1024 * 1024;
 /// How often a source that does not answer is asked again.
 const ATTEMPTS: u32 = 6;
 
-/// Why a copy does not go on right now.
+/// Why a turn is over before the copy is.
 #[derive(Debug)]
-enum Stop {
-    /// It ended: aborted, or its blob is gone.
-    Ended,
-    /// It cannot be done.
-    Failed(String),
-    /// It may go better later.
-    Later(String),
+enum Halt {
+    Stop(Stop),
     /// Others wait for their turn.
     Turn,
 }
 
-impl From<BlobError> for Stop {
-    fn from(error: BlobError) -> Self {
-        match error {
-            BlobError::NoPendingCopyOperation => Self::Ended,
-            other => Self::Later(other.to_string()),
-        }
-    }
-}
-
-impl From<FetchError> for Stop {
-    fn from(error: FetchError) -> Self {
-        match error {
-            FetchError::Unreachable(why) => Self::Later(why),
-            FetchError::Url(why) | FetchError::Forbidden(why) => Self::Failed(why),
-        }
+impl<E: Into<Stop>> From<E> for Halt {
+    fn from(stop: E) -> Self {
+        Self::Stop(stop.into())
     }
 }
 
 /// How a turn of a copy ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// The copy is over, or it goes on at the next start.
     Over,
     /// It goes on when it is its turn again.
@@ -60,34 +42,33 @@ pub(super) enum Turn {
 }
 
 /// What a turn needs.
-pub(super) struct Transfer<'a, W> {
-    pub(super) blobs: &'a Blobs,
-    pub(super) outgoing: &'a dyn Outgoing,
-    pub(super) pace: Pace,
+pub(crate) struct Transfer<'a, W> {
+    pub(crate) outgoing: &'a dyn Outgoing,
+    pub(crate) pace: Pace,
     /// Whether somebody waits for a turn.
-    pub(super) others_wait: W,
+    pub(crate) others_wait: W,
 }
 
 impl<W: Fn() -> bool> Transfer<'_, W> {
     /// Goes on with a copy until it is over or its turn is.
-    pub(super) async fn go_on(&self, copy: &mut PendingCopy, mut shutdown: Shutdown) -> Turn {
+    pub(crate) async fn go_on(&self, copy: &mut Pending, mut shutdown: Shutdown) -> Turn {
         let begun = Instant::now();
         let mut pause = self.pace.first_pause;
         let mut attempts = ATTEMPTS;
         loop {
             let (before, asked) = (copy.copied, Instant::now());
             let why = match self.fetch_rest(copy, begun).await {
-                Ok(()) | Err(Stop::Ended) => return Turn::Over,
-                Err(Stop::Turn) => return Turn::Again,
-                Err(Stop::Failed(why)) => why,
-                Err(Stop::Later(why)) => {
+                Ok(()) | Err(Halt::Stop(Stop::Ended)) => return Turn::Over,
+                Err(Halt::Turn) => return Turn::Again,
+                Err(Halt::Stop(Stop::Failed(why))) => why,
+                Err(Halt::Stop(Stop::Later(why))) => {
                     // Only what came at a fair rate is a new beginning; otherwise a source could go on for ever.
                     if copy.copied - before.min(copy.copied) > self.pace.least(asked.elapsed()) {
                         (attempts, pause) = (ATTEMPTS, self.pace.first_pause);
                     }
                     attempts -= 1;
                     if attempts > 0 {
-                        tracing::info!(copy = copy.copy_id, why, "a copy waits");
+                        tracing::info!(copy = copy.id, why, "a copy waits");
                         if shutdown.pause(pause).await {
                             return Turn::Over; // it goes on at the next start
                         }
@@ -102,15 +83,13 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
         }
     }
 
-    async fn fail(&self, copy: &PendingCopy, why: &str) {
-        if let Err(error) = self.blobs.fail_copy(copy, why).await
-            && !matches!(error, BlobError::NoPendingCopyOperation)
-        {
-            tracing::warn!(copy = copy.copy_id, %error, "a copy that failed could not be ended");
+    async fn fail(&self, copy: &Pending, why: &str) {
+        if let Err(Stop::Failed(error) | Stop::Later(error)) = copy.destination.fail(why).await {
+            tracing::warn!(copy = copy.id, error, "a copy that failed could not be ended");
         }
     }
 
-    async fn fetch_rest(&self, copy: &mut PendingCopy, begun: Instant) -> Result<(), Stop> {
+    async fn fetch_rest(&self, copy: &mut Pending, begun: Instant) -> Result<(), Halt> {
         if copy.copied < copy.total {
             let mut fetched = ask(self.outgoing, copy).await?;
             let mut arriving = Arriving { left: None, window: Window::new(self.pace) };
@@ -118,36 +97,35 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
                 self.piece(copy, &mut fetched, &mut arriving, begun).await?;
             }
         }
-        self.blobs.finish_copy(copy).await?;
+        copy.destination.finish().await?;
         Ok(())
     }
 
     /// Brings a piece and writes down that it is here; when the copy stops inside of it, the part that came.
     async fn piece(
         &self,
-        copy: &mut PendingCopy,
+        copy: &mut Pending,
         fetched: &mut Fetched,
         arriving: &mut Arriving,
         begun: Instant,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Halt> {
         let wanted = PIECE_BYTES.min(copy.total - copy.copied);
-        let mut writer = self.blobs.copied_piece(copy, wanted)?;
+        let mut piece = copy.destination.piece(wanted)?;
         let mut written = 0;
         let mut stopped = Ok(());
         while written < wanted && stopped.is_ok() {
             stopped = match arriving.next(fetched, wanted - written).await {
                 Ok(taken) => {
                     written += u64::try_from(taken.len()).unwrap_or(u64::MAX);
-                    writer.write(taken).await.map_err(BlobError::from)?;
+                    piece.write(taken).await?;
                     self.turn(copy, begun)
                 }
-                Err(stop) => Err(stop),
+                Err(stop) => Err(Halt::Stop(stop)),
             };
         }
         // Without an ETag everything is fetched again anyway.
         if written == wanted || (written > 0 && copy.etag.is_some()) {
-            let piece = writer.finish().await.map_err(BlobError::from)?;
-            self.blobs.append_copied(copy, copy.copied, &piece).await?;
+            piece.keep(copy.copied).await?;
             copy.copied += written;
         }
         // What is all here is finished in this turn.
@@ -155,12 +133,12 @@ impl<W: Fn() -> bool> Transfer<'_, W> {
     }
 
     /// Whether the turn is over. A source without an ETag has only one, of a longest age.
-    fn turn(&self, copy: &PendingCopy, begun: Instant) -> Result<(), Stop> {
+    fn turn(&self, copy: &Pending, begun: Instant) -> Result<(), Halt> {
         let taken = begun.elapsed();
         match &copy.etag {
-            Some(_) if taken >= self.pace.turn && (self.others_wait)() => Err(Stop::Turn),
+            Some(_) if taken >= self.pace.turn && (self.others_wait)() => Err(Halt::Turn),
             None if taken >= self.pace.longest_run => {
-                Err(Stop::Failed("the source has no ETag and was not read in time".to_owned()))
+                Err(Stop::Failed("the source has no ETag and was not read in time".to_owned()).into())
             }
             _ => Ok(()),
         }
@@ -228,7 +206,7 @@ impl Window {
 
 /// Asks for what is missing of the source, which must still be the one that the copy began with. When its ETag cannot say
 /// so, everything is missing: what is here may be of other bytes than the rest.
-async fn ask(outgoing: &dyn Outgoing, copy: &mut PendingCopy) -> Result<Fetched, Stop> {
+async fn ask(outgoing: &dyn Outgoing, copy: &mut Pending) -> Result<Fetched, Stop> {
     let mut headers: Vec<(HeaderName, String)> = Vec::new();
     match &copy.etag {
         Some(etag) => headers.push((header::IF_MATCH, etag.clone())),
@@ -260,10 +238,14 @@ async fn ask(outgoing: &dyn Outgoing, copy: &mut PendingCopy) -> Result<Fetched,
 
 #[cfg(test)]
 mod tests {
-    use rest::{BoxFuture, outgoing::Pieces};
-    use types::{Timestamp, UnitId};
+    use rest::{
+        BoxFuture,
+        outgoing::{FetchError, Pieces},
+    };
+    use types::UnitId;
 
     use super::*;
+    use crate::destination::tests;
 
     /// A source that answers the whole or, when asked, its second half.
     struct Elsewhere {
@@ -299,16 +281,14 @@ mod tests {
             (Some("\"1\""), 50, 80, Err(())),
         ];
         for (etag, copied, length, expected) in table {
-            let mut copy = PendingCopy {
+            let mut copy = Pending {
                 account: UnitId::new(1),
-                container: UnitId::new(2),
-                blob: "b".to_owned(),
-                copy_id: "id".to_owned(),
+                id: "id".to_owned(),
                 url: "http://elsewhere.test/b".to_owned(),
                 etag: etag.map(str::to_owned),
-                started: Timestamp::EPOCH,
                 copied,
                 total: 100,
+                destination: Box::new(tests::Nothing),
             };
             let asked = ask(&Elsewhere { length }, &mut copy).await;
             let goes_on = asked.map(|_| copy.copied).map_err(|stop| assert!(matches!(stop, Stop::Failed(_))));

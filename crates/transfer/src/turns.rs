@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use blob::copy::PendingCopy;
 use types::UnitId;
+
+use crate::Pending;
 
 /// Copies at once, and of one account.
 const AT_ONCE: usize = 16;
@@ -17,10 +18,25 @@ const UNSTOPPABLE: usize = 8;
 const WAITING: usize = 32;
 const ACCOUNTS: usize = 1024;
 
+/// What is remembered of a copy that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    account: UnitId,
+    id: String,
+    /// It can stop and go on, because its source has an ETag.
+    stoppable: bool,
+}
+
+impl Ticket {
+    pub(crate) fn of(copy: &Pending) -> Self {
+        Self { account: copy.account, id: copy.id.clone(), stoppable: copy.etag.is_some() }
+    }
+}
+
 /// One account's copies.
 #[derive(Default)]
 struct Account {
-    waiting: VecDeque<PendingCopy>,
+    waiting: VecDeque<Pending>,
     running: usize,
     /// When it last had a turn.
     served: u64,
@@ -28,7 +44,7 @@ struct Account {
 
 /// The copies that are known of.
 #[derive(Default)]
-pub(super) struct Turns {
+pub(crate) struct Turns {
     accounts: BTreeMap<UnitId, Account>,
     /// The ids of all of them.
     known: HashSet<String>,
@@ -41,8 +57,8 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Takes a copy that waits. One that is known is not taken twice.
-    pub(super) fn offer(&mut self, copy: PendingCopy) {
-        if self.known.contains(&copy.copy_id) {
+    pub(crate) fn offer(&mut self, copy: Pending) {
+        if self.known.contains(&copy.id) {
             return;
         }
         if self.accounts.len() >= ACCOUNTS && !self.accounts.contains_key(&copy.account) {
@@ -54,17 +70,17 @@ impl Turns {
             self.overflowed = true;
             return;
         }
-        self.known.insert(copy.copy_id.clone());
+        self.known.insert(copy.id.clone());
         account.waiting.push_back(copy);
     }
 
     /// The next copy that has its turn; `None` when none can run now.
-    pub(super) fn next(&mut self) -> Option<PendingCopy> {
+    pub(crate) fn next(&mut self) -> Option<Pending> {
         if self.running >= AT_ONCE {
             return None;
         }
         let stoppable_only = self.unstoppable >= UNSTOPPABLE;
-        let runs = |copy: &PendingCopy| copy.etag.is_some() || !stoppable_only;
+        let runs = |copy: &Pending| copy.etag.is_some() || !stoppable_only;
         let (_, account) = self
             .accounts
             .iter_mut()
@@ -79,18 +95,18 @@ impl Turns {
         Some(copy)
     }
 
-    /// A copy that ran does not run any more; `again` when it goes on later.
-    pub(super) fn ended(&mut self, copy: PendingCopy, again: bool) {
+    /// A copy that ran does not run any more; `again` is what goes on later.
+    pub(crate) fn ended(&mut self, ticket: &Ticket, again: Option<Pending>) {
         self.running = self.running.saturating_sub(1);
-        if copy.etag.is_none() {
+        if !ticket.stoppable {
             self.unstoppable = self.unstoppable.saturating_sub(1);
         }
-        self.known.remove(&copy.copy_id);
-        let id = copy.account;
+        self.known.remove(&ticket.id);
+        let id = ticket.account;
         if let Some(account) = self.accounts.get_mut(&id) {
             account.running = account.running.saturating_sub(1);
         }
-        if again {
+        if let Some(copy) = again {
             self.offer(copy);
         }
         if self.accounts.get(&id).is_some_and(|account| account.running == 0 && account.waiting.is_empty()) {
@@ -99,33 +115,30 @@ impl Turns {
     }
 
     /// How many wait.
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.accounts.values().map(|account| account.waiting.len()).sum()
     }
 
     /// True once after some had to be left in their rows.
-    pub(super) fn take_overflowed(&mut self) -> bool {
+    pub(crate) fn take_overflowed(&mut self) -> bool {
         std::mem::take(&mut self.overflowed)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use types::Timestamp;
-
     use super::*;
+    use crate::destination::tests::Nothing;
 
-    fn copy(account: u64, number: usize, etag: bool) -> PendingCopy {
-        PendingCopy {
+    fn copy(account: u64, number: usize, etag: bool) -> Pending {
+        Pending {
             account: UnitId::new(account),
-            container: UnitId::new(2),
-            blob: "b".to_owned(),
-            copy_id: format!("{account}-{number}"),
+            id: format!("{account}-{number}"),
             url: String::new(),
             etag: etag.then(|| "1".to_owned()),
-            started: Timestamp::EPOCH,
             copied: 0,
             total: 1,
+            destination: Box::new(Nothing),
         }
     }
 
@@ -152,8 +165,8 @@ mod tests {
         }
         let order: Vec<u64> = std::iter::from_fn(|| turns.next()).map(|copy| copy.account.number()).collect();
         assert_eq!(order, [1, 2, 3, 1, 2, 3, 1, 2, 3]);
-        turns.ended(copy(2, 1, true), true);
-        assert_eq!((turns.waiting(), turns.next().map(|copy| copy.copy_id)), (1, Some("2-1".to_owned())));
+        turns.ended(&Ticket::of(&copy(2, 1, true)), Some(copy(2, 1, true)));
+        assert_eq!((turns.waiting(), turns.next().map(|copy| copy.id)), (1, Some("2-1".to_owned())));
     }
 
     #[test]
@@ -171,7 +184,7 @@ mod tests {
         assert_eq!(running.len(), AT_ONCE);
         assert_eq!(running.iter().filter(|copy| copy.etag.is_none()).count(), UNSTOPPABLE);
         for copy in running {
-            turns.ended(copy, false);
+            turns.ended(&Ticket::of(&copy), None);
         }
         assert_eq!((turns.running, turns.unstoppable, turns.known.len()), (0, 0, turns.waiting()));
     }

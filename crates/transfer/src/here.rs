@@ -6,6 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use access::need::Service;
 use rest::account_of;
 
 /// The domain of the public cloud, which is always served.
@@ -16,8 +17,8 @@ const PUBLIC_CLOUD: &str = "core.windows.net";
 pub struct Here {
     /// Domains of its own behind which its accounts are found.
     pub domains: Vec<String>,
-    /// Where it listens.
-    pub listeners: Vec<SocketAddr>,
+    /// Where its services listen.
+    pub listeners: Vec<(Service, SocketAddr)>,
     /// Accounts of the public cloud that are not those of the same name here: for a migration.
     pub remote: Vec<String>,
 }
@@ -48,35 +49,64 @@ impl<'a> Address<'a> {
     }
 
     /// `a.blob.example.com` and `b.blob.example.com` are behind the same one.
-    fn domain(&self) -> Option<String> {
+    fn domain(&self, service: Service) -> Option<String> {
         let (_, domain) = self.name.split_once('.')?;
         let domain = domain.to_ascii_lowercase();
-        domain.starts_with("blob.").then_some(domain)
+        domain.strip_prefix(word(service))?.strip_prefix('.').map(str::to_owned)
     }
 }
 
+/// How a service is called in the names of hosts.
+pub(crate) const fn word(service: Service) -> &'static str {
+    match service {
+        Service::Blob => "blob",
+        Service::Queue => "queue",
+        Service::Table => "table",
+        Service::File => "file",
+    }
+}
+
+/// The services that have something to copy.
+const COPIED_FROM: [Service; 2] = [Service::Blob, Service::File];
+
 impl Here {
-    /// True when the source is an address of this server; `own` is how it was just addressed, `has` whether it has an
-    /// account.
-    pub(crate) fn is(&self, source: Address<'_>, own: Address<'_>, has: impl Fn(&str) -> bool) -> bool {
-        if let Some(account) = account_of(source.name, "blob", &self.domains) {
+    /// The service of this server that the source is an address of; `own` is how it was just addressed, `has` whether it has
+    /// an account.
+    pub(crate) fn find(
+        &self,
+        source: Address<'_>,
+        own: (Service, Address<'_>),
+        has: impl Fn(&str) -> bool,
+    ) -> Option<Service> {
+        if self.is(own.0, source, Some(own.1), &has) {
+            return Some(own.0);
+        }
+        COPIED_FROM.into_iter().find(|service| *service != own.0 && self.is(*service, source, None, &has))
+    }
+
+    fn is(&self, service: Service, source: Address<'_>, own: Option<Address<'_>>, has: impl Fn(&str) -> bool) -> bool {
+        if let Some(account) = account_of(source.name, word(service), &self.domains) {
             let account = account.strip_suffix("-secondary").unwrap_or(&account);
-            if source.domain().is_some_and(|domain| domain.strip_prefix("blob.") == Some(PUBLIC_CLOUD)) {
+            if source.domain(service).as_deref() == Some(PUBLIC_CLOUD) {
                 return has(account) && !self.remote.iter().any(|remote| remote.eq_ignore_ascii_case(account));
             }
             let known_port = matches!(source.port, 80 | 443)
-                || source.port == own.port
-                || self.listeners.iter().any(|listener| listener.port() == source.port);
+                || own.is_some_and(|own| source.port == own.port)
+                || self.listeners(service).any(|listener| listener.port() == source.port);
             if known_port && has(account) {
                 return true;
             }
         }
-        self.is_listener(source) || is_same(source, own)
+        self.is_listener(service, source) || own.is_some_and(|own| is_same(service, source, own))
+    }
+
+    fn listeners(&self, service: Service) -> impl Iterator<Item = SocketAddr> {
+        self.listeners.iter().filter(move |(of, _)| *of == service).map(|(_, listener)| *listener)
     }
 
     /// An address that is listened on, with the account in the path.
-    fn is_listener(&self, source: Address<'_>) -> bool {
-        self.listeners.iter().any(|listener| {
+    fn is_listener(&self, service: Service, source: Address<'_>) -> bool {
+        self.listeners(service).any(|listener| {
             let reaches_loopback = listener.ip().is_loopback() || listener.ip().is_unspecified();
             listener.port() == source.port
                 && (source.ip() == Some(listener.ip()) || (reaches_loopback && source.is_loopback()))
@@ -85,11 +115,11 @@ impl Here {
 }
 
 /// The address by which this server was just addressed, or another name of it.
-fn is_same(source: Address<'_>, own: Address<'_>) -> bool {
+fn is_same(service: Service, source: Address<'_>, own: Address<'_>) -> bool {
     source.port == own.port
         && (source.name.eq_ignore_ascii_case(own.name)
             || (source.is_loopback() && own.is_loopback())
-            || source.domain().is_some_and(|domain| own.domain() == Some(domain)))
+            || source.domain(service).is_some_and(|domain| own.domain(service) == Some(domain)))
 }
 
 #[cfg(test)]
@@ -100,7 +130,11 @@ mod tests {
     fn which_addresses_are_this_server() {
         let here = Here {
             domains: vec!["example.com".to_owned()],
-            listeners: vec!["127.0.0.1:10000".parse().unwrap(), "10.0.0.7:10000".parse().unwrap()],
+            listeners: vec![
+                (Service::Blob, "127.0.0.1:10000".parse().unwrap()),
+                (Service::Blob, "10.0.0.7:10000".parse().unwrap()),
+                (Service::File, "127.0.0.1:10004".parse().unwrap()),
+            ],
             remote: vec!["moved".to_owned()],
         };
         let has = |account: &str| ["a", "b", "moved"].contains(&account);
@@ -137,9 +171,24 @@ mod tests {
             ("other.blob.example.com", "127.0.0.1:10000", false),
         ];
         for (source, own, expected) in table {
-            let found = here.is(Address::new(source, false), Address::new(own, false), has);
-            assert_eq!(found, expected, "{source} {own}");
+            let found = here.find(Address::new(source, false), (Service::Blob, Address::new(own, false)), has);
+            assert_eq!(found, expected.then_some(Service::Blob), "{source} {own}");
         }
-        assert!(!here.is(Address::new("store", true), Address::new("store", false), has), "another port");
+        let own = (Service::Blob, Address::new("store", false));
+        assert_eq!(here.find(Address::new("store", true), own, has), None, "another port");
+        // Other services of it are, by names and ports of their own.
+        for (source, expected) in [
+            ("127.0.0.1:10004", Some(Service::File)),
+            ("a.file.core.windows.net", Some(Service::File)),
+            ("moved.file.core.windows.net", None),
+            ("other.file.core.windows.net", None),
+            ("a.file.localhost:10004", Some(Service::File)),
+            ("a.file.localhost:10000", Some(Service::Blob)),
+            ("a.file.example.com", Some(Service::File)),
+            ("x.file.example.org", None),
+        ] {
+            let own = (Service::Blob, Address::new("y.blob.example.org", false));
+            assert_eq!(here.find(Address::new(source, false), own, has), expected, "{source}");
+        }
     }
 }
