@@ -20,6 +20,7 @@ use crate::{
     history::At,
     keys, needs,
     object::{Address, NodeProperties},
+    share,
     state::{Node, Share},
     tree::Tree,
     write::Preconditions,
@@ -134,7 +135,7 @@ impl Files {
         range: Range<u64>,
         keep: bool,
     ) -> Result<Option<FileReader>, FileError> {
-        let (store, inode) = (&self.store, node.inode);
+        let store = &self.store;
         let Some(file) = &node.file else { return Err(FileError::ResourceTypeMismatch) };
         let (content, epoch) = (file.content, file.epoch);
         if !keep {
@@ -145,39 +146,48 @@ impl Files {
             }
         }
         let pin = Arc::new(store.pins().hold(content));
-        let (etag, tree) = (node.etag, Tree::of(share));
+        let unit = share.unit;
         // Asked of what is sequenced, as the prune asks: what is not durable yet may be pruned already.
         let kept = store.transact(Scope::new().reclaims(), |txn| async move {
-            match at {
-                At::Present => keep_epoch(&txn, &tree, inode, |now| now.etag == etag).await,
-                At::Epoch(_) => is_still(&txn, &tree, at, node).await,
-            }
+            let Some(share) = share::of_unit(&txn, unit).await? else { return Ok(false) };
+            let tree = Tree::of(&share);
+            // Also what a snapshot shows may be the present row, whose writers keep it only as long as the snapshot is there.
+            Ok(keep_epoch(&txn, &tree, at, node).await? || is_still(&txn, &tree, at, node).await?)
         });
         let kept = match kept.await {
             // Nobody writes any more.
-            Err(FileError::Store(StoreError::Poisoned(_))) => is_still(&store.snapshot(), &tree, at, node).await?,
+            Err(FileError::Store(StoreError::Poisoned(_))) => {
+                is_still(&store.snapshot(), &Tree::of(share), at, node).await?
+            }
             kept => kept?,
         };
         Ok(kept.then(|| FileReader(ContentReader::map(store, content, epoch, range.end, pin))))
     }
 }
 
-/// True while the node is what it was found as: the sweep of its content has not begun, and will see that it is held.
+/// What a snapshot keeps is what it was found as: the sweep of its content has not begun, and will see that it is held.
 async fn is_still(rows: &impl Read, tree: &Tree, at: At, found: &Node) -> Result<bool, FileError> {
     let node = tree.node(rows, found.inode, at).await?;
-    let content = |node: &Node| node.file.as_ref().map(|file| (file.content, file.epoch));
-    Ok(node.is_some_and(|node| content(&node) == content(found)))
+    Ok(at != At::Present && node.is_some_and(|node| is_same(&node, found)))
 }
 
-/// Moves the map of a file to its next epoch, so that its writers keep what is read. What they kept is pruned once the content
-/// is not held any more. False when the file changed.
-async fn keep_epoch(
-    txn: &Txn,
-    tree: &Tree,
-    inode: types::Inode,
-    is_same: impl Fn(&Node) -> bool,
-) -> Result<bool, FileError> {
-    let Some(mut node) = tree.node(txn, inode, At::Present).await?.filter(is_same) else { return Ok(false) };
+/// True for the same state of the same content.
+fn is_same(node: &Node, found: &Node) -> bool {
+    let state = |node: &Node| node.file.as_ref().map(|file| (file.content, file.epoch));
+    state(node) == state(found)
+}
+
+/// Moves the map of a file whose present state is read to its next epoch, so that its writers keep that. What they kept is
+/// pruned once the content is not held any more. False when the file changed since, or is not the one that is read.
+async fn keep_epoch(txn: &Txn, tree: &Tree, at: At, found: &Node) -> Result<bool, FileError> {
+    let Some(mut node) = tree.node(txn, found.inode, At::Present).await? else { return Ok(false) };
+    let seen = match at {
+        At::Present => true,
+        At::Epoch(epoch) => node.since <= epoch,
+    };
+    if !seen || !is_same(&node, found) || node.etag != found.etag {
+        return Ok(false);
+    }
     let before = node.file.as_ref().map(|file| file.epoch);
     tree.renew(&mut node);
     let Some(file) = &mut node.file else { return Ok(false) };
@@ -185,7 +195,7 @@ async fn keep_epoch(
         file.newest_shared_epoch = Some(file.epoch);
         file.epoch += 1;
     }
-    txn.put(keys::prune_map(tree.share, inode, file.content), Bytes::new());
+    txn.put(keys::prune_map(tree.share, node.inode, file.content), Bytes::new());
     tree.put_node(txn, &node).await?;
     Ok(true)
 }
