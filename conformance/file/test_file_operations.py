@@ -7,8 +7,8 @@ import uuid
 
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
-from azure.storage.fileshare import (AccessPolicy, AccountSasPermissions, FileSasPermissions, NTFSAttributes,
-                                     ResourceTypes, ShareSasPermissions, ShareServiceClient, generate_account_sas,
+from azure.storage.fileshare import (AccessPolicy, AccountSasPermissions, ContentSettings, FileSasPermissions,
+                                     NTFSAttributes, ResourceTypes, ShareSasPermissions, ShareServiceClient, generate_account_sas,
                                      generate_file_sas, generate_share_sas)
 from azure.storage.fileshare.aio import ShareServiceClient as AsyncShareServiceClient
 
@@ -134,14 +134,14 @@ def test_a_file_from_beginning_to_end(share):
     file.clear_range(offset=1024, length=512)
     assert file.download_file(offset=512, length=1024).readall() == b"x" * 512 + bytes(512)
     file.resize_file(2048)
-    ranges, cleared = file.get_ranges(), None
-    assert ranges == [{"start": 0, "end": 1023}, {"start": 1536, "end": 2047}], (ranges, cleared)
+    ranges = [(found.start, found.end) for found in file.list_ranges()]
+    assert ranges == [(0, 1023), (1536, 2047)]
     file.set_file_metadata({"b": "2"})
-    file.set_http_headers(content_settings=None, file_attributes="ReadOnly")
+    file.set_http_headers(content_settings=ContentSettings(), file_attributes="ReadOnly")
     with pytest.raises(HttpResponseError) as caught:
         file.upload_range(b"x", offset=0, length=1)
     assert code(caught) == (409, "ReadOnlyAttribute")
-    file.set_http_headers(content_settings=None, file_attributes="None")
+    file.set_http_headers(content_settings=ContentSettings(), file_attributes="None")
     renamed = file.rename_file("small.bin")
     assert renamed.get_file_properties().size == 2048
     assert not file.exists() and renamed.exists()

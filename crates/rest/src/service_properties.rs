@@ -134,7 +134,7 @@ fn write(found: &ServiceProperties, service: Service, version: ServiceVersion) -
 /// What SMB does: one connection a session, and whether a client must encrypt.
 fn write_protocols(xml: &mut XmlWriter, version: ServiceVersion) {
     xml.open("ProtocolSettings");
-    xml.open("Smb");
+    xml.open("SMB");
     xml.open("Multichannel");
     xml.element("Enabled", "false");
     xml.close("Multichannel");
@@ -143,7 +143,7 @@ fn write_protocols(xml: &mut XmlWriter, version: ServiceVersion) {
         xml.element("Required", "false");
         xml.close("EncryptionInTransit");
     }
-    xml.close("Smb");
+    xml.close("SMB");
     xml.close("ProtocolSettings");
 }
 
@@ -230,7 +230,7 @@ fn read(root: &Element, service: Service) -> Result<PropertiesChange, ServiceErr
 /// Settings of SMB are accepted as they are, and refused when they ask for something else.
 fn check_protocols(settings: &Element) -> Result<(), ServiceError> {
     for protocol in &settings.children {
-        if protocol.name != "Smb" {
+        if protocol.name != "SMB" {
             return Err(invalid_node(&protocol.name, "", "this protocol is not supported"));
         }
         for setting in &protocol.children {

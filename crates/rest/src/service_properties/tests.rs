@@ -57,19 +57,19 @@ fn protocols_are_as_they_are() {
         change(&format!("<StorageServiceProperties>{settings}</StorageServiceProperties>"), Service::File)
     };
     let table = [
-        ("<Smb><Multichannel><Enabled>false</Enabled></Multichannel></Smb>", true),
-        ("<Smb><Multichannel><Enabled>true</Enabled></Multichannel></Smb>", false),
-        ("<Smb><EncryptionInTransit><Required>false</Required></EncryptionInTransit></Smb>", true),
-        ("<Smb><EncryptionInTransit><Required>true</Required></EncryptionInTransit></Smb>", false),
-        ("<Smb><Other/></Smb>", false),
-        ("<Nfs><EncryptionInTransit><Required>false</Required></EncryptionInTransit></Nfs>", false),
+        ("<SMB><Multichannel><Enabled>false</Enabled></Multichannel></SMB>", true),
+        ("<SMB><Multichannel><Enabled>true</Enabled></Multichannel></SMB>", false),
+        ("<SMB><EncryptionInTransit><Required>false</Required></EncryptionInTransit></SMB>", true),
+        ("<SMB><EncryptionInTransit><Required>true</Required></EncryptionInTransit></SMB>", false),
+        ("<SMB><Other/></SMB>", false),
+        ("<NFS><EncryptionInTransit><Required>false</Required></EncryptionInTransit></NFS>", false),
     ];
     for (smb, fine) in table {
         assert_eq!(of(smb).is_ok(), fine, "{smb}");
     }
     let written = write(&ServiceProperties::default(), Service::File, ServiceVersion::NEWEST);
     let written = std::str::from_utf8(&written).unwrap();
-    assert!(written.contains("<Smb><Multichannel><Enabled>false</Enabled></Multichannel><EncryptionInTransit>"));
+    assert!(written.contains("<SMB><Multichannel><Enabled>false</Enabled></Multichannel><EncryptionInTransit>"));
 }
 
 #[test]
