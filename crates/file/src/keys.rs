@@ -247,3 +247,6 @@ fn take_deleted(parser: &mut KeyParser<'_>) -> Result<(UnitId, String, Timestamp
 fn text(bytes: &[u8]) -> Result<String, StoreError> {
     String::from_utf8(bytes.to_vec()).map_err(|_| StoreError::corrupt("a name that is not text"))
 }
+
+#[cfg(test)]
+mod tests;

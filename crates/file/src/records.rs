@@ -223,3 +223,6 @@ fn lease(writer: Writer, lease: Lease) -> Writer {
 fn take_lease(reader: &mut Reader<'_>) -> Result<Lease, StoreError> {
     Lease::from_stored(reader.bytes()?).map_err(|error| StoreError::corrupt(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;
