@@ -7,6 +7,7 @@
 #![expect(clippy::panic, clippy::expect_used, reason = "a broken invariant is what the fuzzer looks for")]
 
 mod credentials;
+mod files;
 mod tables;
 
 use bytes::{Bytes, BytesMut};
@@ -33,6 +34,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("shared_key", credentials::shared_key),
     ("sas", credentials::sas),
     ("bearer", credentials::bearer),
+    ("file_path", files::path),
     ("table_address", tables::address),
     ("table_filter", tables::filter),
     ("table_batch", tables::batch),

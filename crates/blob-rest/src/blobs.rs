@@ -6,29 +6,28 @@ use blob::{
     object::{DeleteBlob, DeleteSnapshots, ReadBlob},
     reader::BlobReader,
 };
-use http::{HeaderName, StatusCode, header};
+use http::{StatusCode, header};
 use rest::{
     ByteRange, Caller, Headers, Request, Response, ResponseBody, ServiceError, StreamError,
     checksum::{self, Checksums},
     headers,
     range::content_range,
+    range_checks::RangeChecks,
     structured,
 };
-use types::{ErrorCode, Switch, limits};
+use types::{ErrorCode, Switch};
 
 use crate::{
     BlobService, conditions, described, errors,
     header_names::{
         ACCESS_TIER_IF_MODIFIED_SINCE, ACCESS_TIER_IF_UNMODIFIED_SINCE, BLOB_CONTENT_MD5, DELETE_SNAPSHOTS,
-        DELETE_TYPE_PERMANENT, RANGE_GET_CONTENT_CRC64, RANGE_GET_CONTENT_MD5,
+        DELETE_TYPE_PERMANENT,
     },
     metadata, names,
 };
 
 /// Answers up to this are collected before they begin.
 const SMALL_BYTES: u64 = 64 * 1024;
-/// A piece of an answer.
-const PIECE_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let range = ByteRange::from_headers(&request.headers)?;
@@ -43,7 +42,7 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     metadata::override_headers(&mut found.headers, caller);
     let bytes = wanted.end - wanted.start;
     // A range that `If-Range` took away has no checksum.
-    let checks = if ranged == range.is_some() { Checks::of(&request.headers, ranged, bytes)? } else { None };
+    let checks = if ranged == range.is_some() { RangeChecks::of(&request.headers, ranged, bytes)? } else { None };
 
     let status = if ranged { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let mut response = described::blob(Response::new(status), caller.version, &found);
@@ -85,49 +84,10 @@ pub(crate) async fn get(service: &BlobService, caller: &Caller, request: &Reques
     Ok(response.content(body))
 }
 
-/// The checksums of its range that an answer shall carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Checks {
-    md5: bool,
-    crc64: bool,
-}
-
-impl Checks {
-    fn of(sent: &Headers, ranged: bool, bytes: u64) -> Result<Option<Self>, ServiceError> {
-        let asked = |name: &HeaderName| -> Result<bool, ServiceError> {
-            match headers::text(sent, name)? {
-                None => Ok(false),
-                Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
-                Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
-                Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
-            }
-        };
-        let checks = Self { md5: asked(&RANGE_GET_CONTENT_MD5)?, crc64: asked(&RANGE_GET_CONTENT_CRC64)? };
-        let name = match checks {
-            Self { md5: false, crc64: false } => return Ok(None),
-            Self { md5: true, .. } => RANGE_GET_CONTENT_MD5,
-            Self { crc64: true, .. } => RANGE_GET_CONTENT_CRC64,
-        };
-        if !ranged || (checks.md5 && checks.crc64) {
-            return Err(ServiceError::invalid_header(name.as_str(), "true"));
-        }
-        if bytes > limits::RANGE_CHECKSUM_MAX_BYTES {
-            return Err(ServiceError::new(ErrorCode::OutOfRangeInput, "One of the request inputs is out of range.")
-                .with_detail("HeaderName", name.as_str()));
-        }
-        Ok(Some(checks))
-    }
-}
-
 fn stream(reader: BlobReader, start: u64, bytes: u64) -> ResponseBody {
-    ResponseBody::stream(bytes, (reader, start, bytes), |(mut reader, place, left)| async move {
-        if left == 0 {
-            return Ok(None);
-        }
-        let wanted = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+    ResponseBody::pieces(reader, start, bytes, |mut reader, place, wanted| async move {
         let piece = reader.read(place, wanted).await.map_err(|error| StreamError(error.to_string()))?;
-        let count = u64::try_from(piece.len()).unwrap_or(u64::MAX);
-        Ok((count > 0).then_some((piece, (reader, place + count, left - count))))
+        Ok((reader, piece))
     })
 }
 
@@ -205,31 +165,6 @@ fn delete_snapshots(sent: &Headers) -> Result<Option<DeleteSnapshots>, ServiceEr
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    type Lines<'a> = &'a [(&'a str, &'a str)];
-    type Asked = Result<Option<(bool, bool)>, ErrorCode>;
-
-    #[test]
-    fn checksums_of_ranges() {
-        const MIB: u64 = 1024 * 1024;
-        let (md5, crc64) = ("x-ms-range-get-content-md5", "x-ms-range-get-content-crc64");
-        let table: [(Lines<'_>, bool, u64, Asked); 9] = [
-            (&[], false, 1, Ok(None)),
-            (&[(md5, "false")], false, 1, Ok(None)),
-            (&[(md5, "true")], true, 4 * MIB, Ok(Some((true, false)))),
-            (&[(crc64, "True")], true, 1, Ok(Some((false, true)))),
-            (&[(md5, "true")], false, 1, Err(ErrorCode::InvalidHeaderValue)),
-            (&[(md5, "true")], true, 4 * MIB + 1, Err(ErrorCode::OutOfRangeInput)),
-            (&[(crc64, "true")], true, 4 * MIB + 1, Err(ErrorCode::OutOfRangeInput)),
-            (&[(md5, "true"), (crc64, "true")], true, 1, Err(ErrorCode::InvalidHeaderValue)),
-            (&[(md5, "yes")], true, 1, Err(ErrorCode::InvalidHeaderValue)),
-        ];
-        for (lines, ranged, bytes, expected) in table {
-            let sent: Headers = lines.iter().copied().collect();
-            let found = Checks::of(&sent, ranged, bytes).map_err(|error| error.code);
-            assert_eq!(found.map(|checks| checks.map(|checks| (checks.md5, checks.crc64))), expected, "{lines:?}");
-        }
-    }
 
     #[test]
     fn what_happens_to_snapshots() {

@@ -5,17 +5,17 @@ use blob::{Preconditions, container::ContainerPreconditions};
 use concurrency::{
     append_condition::AppendConditions,
     conditions::{ConditionKind, Conditions, ETagCondition, IfRange, Taken},
-    lease::LeaseId,
     sequence_number::{SequenceNumber, SequenceNumberConditions},
     tag_condition::{Dialect, TagExpression},
 };
 use http::{HeaderName, header};
-use rest::{Caller, Headers, ServiceError, dates, headers};
+pub(crate) use rest::preconditions::{conditions, date, lease_id};
+use rest::{Caller, Headers, ServiceError, dates, headers, preconditions::conditions_named};
 use types::{ErrorCode, Timestamp};
 
 use crate::header_names::{
     BLOB_CONDITION_APPENDPOS, BLOB_CONDITION_MAXSIZE, BLOB_IF_MATCH, BLOB_IF_MODIFIED_SINCE, BLOB_IF_NONE_MATCH,
-    BLOB_IF_UNMODIFIED_SINCE, IF_SEQUENCE_NUMBER_EQ, IF_SEQUENCE_NUMBER_LE, IF_SEQUENCE_NUMBER_LT, IF_TAGS, LEASE_ID,
+    BLOB_IF_UNMODIFIED_SINCE, IF_SEQUENCE_NUMBER_EQ, IF_SEQUENCE_NUMBER_LE, IF_SEQUENCE_NUMBER_LT, IF_TAGS,
     SOURCE_IF_MATCH, SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_NONE_MATCH, SOURCE_IF_TAGS, SOURCE_IF_UNMODIFIED_SINCE,
 };
 
@@ -44,12 +44,8 @@ pub(crate) fn of_tags<'a>(
     sent: &'a Headers,
     now: Timestamp,
 ) -> Result<Preconditions<'a>, ServiceError> {
-    let conditions = Conditions {
-        if_match: etags(sent, &BLOB_IF_MATCH)?,
-        if_none_match: etags(sent, &BLOB_IF_NONE_MATCH)?,
-        if_modified_since: date(sent, &BLOB_IF_MODIFIED_SINCE, now)?,
-        if_unmodified_since: date(sent, &BLOB_IF_UNMODIFIED_SINCE, now)?,
-    };
+    let names = [BLOB_IF_MATCH, BLOB_IF_NONE_MATCH, BLOB_IF_MODIFIED_SINCE, BLOB_IF_UNMODIFIED_SINCE];
+    let conditions = conditions_named(sent, now, &names)?;
     Ok(Preconditions { conditions, ..of_annotation(caller, sent)? })
 }
 
@@ -66,36 +62,14 @@ pub(crate) fn of_container<'a>(
     })
 }
 
-pub(crate) fn lease_id(sent: &Headers) -> Result<Option<LeaseId>, ServiceError> {
-    guid(sent, &LEASE_ID)
-}
-
-pub(crate) fn guid(sent: &Headers, name: &HeaderName) -> Result<Option<LeaseId>, ServiceError> {
-    let Some(text) = headers::text(sent, name)? else { return Ok(None) };
-    LeaseId::parse(text).map(Some).map_err(|_| ServiceError::invalid_header(name.as_str(), text))
-}
-
-pub(crate) fn conditions(sent: &Headers, now: Timestamp) -> Result<Conditions<'_>, ServiceError> {
-    Ok(Conditions {
-        if_match: etags(sent, &header::IF_MATCH)?,
-        if_none_match: etags(sent, &header::IF_NONE_MATCH)?,
-        if_modified_since: date(sent, &header::IF_MODIFIED_SINCE, now)?,
-        if_unmodified_since: date(sent, &header::IF_UNMODIFIED_SINCE, now)?,
-    })
-}
-
 pub(crate) fn if_tags(sent: &Headers) -> Result<Option<TagExpression<'_>>, ServiceError> {
     tag_expression(sent, &IF_TAGS)
 }
 
 /// The conditions on the source of a copy.
 pub(crate) fn of_source(sent: &Headers, now: Timestamp) -> Result<Conditions<'_>, ServiceError> {
-    Ok(Conditions {
-        if_match: etags(sent, &SOURCE_IF_MATCH)?,
-        if_none_match: etags(sent, &SOURCE_IF_NONE_MATCH)?,
-        if_modified_since: date(sent, &SOURCE_IF_MODIFIED_SINCE, now)?,
-        if_unmodified_since: date(sent, &SOURCE_IF_UNMODIFIED_SINCE, now)?,
-    })
+    let names = [SOURCE_IF_MATCH, SOURCE_IF_NONE_MATCH, SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_UNMODIFIED_SINCE];
+    conditions_named(sent, now, &names)
 }
 
 /// The condition on the tags of the source of a copy.
@@ -133,12 +107,6 @@ pub(crate) fn sequence_number(sent: &Headers, name: &HeaderName) -> Result<Optio
     SequenceNumber::new(number).map(Some).ok_or_else(wrong)
 }
 
-pub(crate) fn date(sent: &Headers, name: &HeaderName, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
-    let Some(text) = single(sent, name)?.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
-    let date = dates::parse_http(text, now).ok_or_else(|| ServiceError::invalid_header(name.as_str(), text))?;
-    Ok(Some(date))
-}
-
 /// `If-Range`: an ETag or a date; anything else is a validator that nothing has.
 pub(crate) fn if_range(sent: &Headers, now: Timestamp) -> Option<IfRange<'_>> {
     let text = sent.get(header::IF_RANGE)?.to_str().unwrap_or_default();
@@ -174,52 +142,12 @@ pub(crate) fn refuse_untaken(taken: Taken, sent: &Headers) -> Result<(), Service
     Ok(())
 }
 
-fn etags<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<ETagCondition<'a>>, ServiceError> {
-    let Some(text) = single(sent, name)? else { return Ok(None) };
-    ETagCondition::parse(text).map(Some).map_err(|_| ServiceError::invalid_header(name.as_str(), text))
-}
-
-/// A condition that was sent twice must not be half of what the client meant.
-fn single<'a>(sent: &'a Headers, name: &HeaderName) -> Result<Option<&'a str>, ServiceError> {
-    if sent.get_all(name.as_str()).nth(1).is_some() {
-        let message = "Multiple condition headers are not supported.";
-        return Err(ServiceError::new(ErrorCode::MultipleConditionHeadersNotSupported, message)
-            .with_detail("HeaderName", name.as_str()));
-    }
-    headers::text(sent, name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    type Lines<'a> = &'a [(&'a str, &'a str)];
-
     fn sent(lines: &[(&str, &str)]) -> Headers {
         lines.iter().copied().collect()
-    }
-
-    #[test]
-    fn headers_that_are_no_conditions_are_refused() {
-        let now = Timestamp::from_seconds(1_000_000_000);
-        let date = "Sun, 09 Sep 2001 01:46:40 GMT";
-        let table: [(Lines<'_>, Result<(), ErrorCode>); 8] = [
-            (&[], Ok(())),
-            (&[("if-match", "\"0x1\""), ("if-unmodified-since", date)], Ok(())),
-            (&[("if-modified-since", "yesterday")], Err(ErrorCode::InvalidHeaderValue)),
-            (
-                &[("if-modified-since", date), ("If-Modified-Since", date)],
-                Err(ErrorCode::MultipleConditionHeadersNotSupported),
-            ),
-            (&[("if-match", "a"), ("if-match", "b")], Err(ErrorCode::MultipleConditionHeadersNotSupported)),
-            (&[("if-match", "")], Err(ErrorCode::InvalidHeaderValue)),
-            (&[("if-none-match", "*")], Ok(())),
-            (&[("if-none-match", "\"a")], Err(ErrorCode::InvalidHeaderValue)),
-        ];
-        for (lines, expected) in table {
-            let found = conditions(&sent(lines), now).map(drop).map_err(|error| error.code);
-            assert_eq!(found, expected, "{lines:?}");
-        }
     }
 
     #[test]

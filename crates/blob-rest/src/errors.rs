@@ -8,14 +8,17 @@ use blob::{
 use concurrency::{
     append_condition::AppendRefusal,
     conditions::{ConditionHeader, ReadRefusal, WriteRefusal},
-    lease::{LeaseCheckRefusal, LeaseRefusal},
+    lease::LeaseCheckRefusal,
 };
 use http::{HeaderValue, StatusCode, header};
-use rest::{ServiceError, caller, dates};
+use rest::{
+    ServiceError, caller, dates,
+    leases::{self, Leased},
+};
 use transfer::SourceUse;
 use types::ErrorCode;
 
-use crate::header_names::{BLOB_CONTENT_LENGTH, EXPIRY_TIME, LEASE_ACTION, LEASE_BREAK_PERIOD, LEASE_DURATION};
+use crate::header_names::{BLOB_CONTENT_LENGTH, EXPIRY_TIME};
 
 /// What a client is answered. Every refusal has its own arm: a new one does not compile before it has a code.
 pub(crate) fn of(error: BlobError) -> ServiceError {
@@ -23,7 +26,7 @@ pub(crate) fn of(error: BlobError) -> ServiceError {
         BlobError::Denied(denied) => caller::denied_answer(&denied),
         BlobError::Store(error) => ServiceError::from_store(&error),
         BlobError::Lease(about, refusal) => lease(about, refusal),
-        BlobError::LeaseOperation(refusal) => lease_operation(refusal),
+        BlobError::LeaseOperation(refusal) => leases::refused(refusal),
         BlobError::Read(refusal) => read(refusal),
         BlobError::Write(refusal) => write(refusal),
         BlobError::Source(refusal) => sources::refused(SourceUse::Later, refusal),
@@ -255,67 +258,19 @@ fn tags(invalid: &InvalidTags) -> ServiceError {
 }
 
 fn lease(about: About, refusal: LeaseCheckRefusal) -> ServiceError {
-    let (noun, mismatch, absent) = match about {
-        About::Blob => {
-            ("blob", ErrorCode::LeaseIdMismatchWithBlobOperation, ErrorCode::LeaseNotPresentWithBlobOperation)
-        }
-        About::Container => (
-            "container",
-            ErrorCode::LeaseIdMismatchWithContainerOperation,
-            ErrorCode::LeaseNotPresentWithContainerOperation,
-        ),
+    let leased = match about {
+        About::Blob => Leased {
+            noun: "blob",
+            mismatch: ErrorCode::LeaseIdMismatchWithBlobOperation,
+            absent: ErrorCode::LeaseNotPresentWithBlobOperation,
+        },
+        About::Container => Leased {
+            noun: "container",
+            mismatch: ErrorCode::LeaseIdMismatchWithContainerOperation,
+            absent: ErrorCode::LeaseNotPresentWithContainerOperation,
+        },
     };
-    match refusal {
-        LeaseCheckRefusal::IdMissing => ServiceError::new(
-            ErrorCode::LeaseIdMissing,
-            format!("There is currently a lease on the {noun} and no lease ID was specified in the request."),
-        ),
-        LeaseCheckRefusal::IdMismatch => {
-            ServiceError::new(mismatch, format!("The lease ID specified did not match the lease ID for the {noun}."))
-        }
-        LeaseCheckRefusal::NotPresent => {
-            ServiceError::new(absent, format!("There is currently no lease on the {noun}."))
-        }
-        LeaseCheckRefusal::Lost => ServiceError::new(
-            ErrorCode::LeaseLost,
-            format!("A lease ID was specified, but the lease for the {noun} has expired."),
-        ),
-        LeaseCheckRefusal::InfiniteDurationRequired => say(
-            ErrorCode::InfiniteLeaseDurationRequired,
-            "The lease ID matched, but the specified lease must be an infinite-duration lease.",
-        ),
-    }
-}
-
-fn lease_operation(refusal: LeaseRefusal) -> ServiceError {
-    let (code, message) = match refusal {
-        LeaseRefusal::AlreadyPresent => (ErrorCode::LeaseAlreadyPresent, "There is already a lease present."),
-        LeaseRefusal::IdMismatch => (
-            ErrorCode::LeaseIdMismatchWithLeaseOperation,
-            "The lease ID specified did not match the lease ID for the resource with the specified lease operation.",
-        ),
-        LeaseRefusal::NotPresent => {
-            (ErrorCode::LeaseNotPresentWithLeaseOperation, "There is currently no lease on the resource.")
-        }
-        LeaseRefusal::BreakingCannotBeAcquired => (
-            ErrorCode::LeaseIsBreakingAndCannotBeAcquired,
-            "The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is \
-             broken.",
-        ),
-        LeaseRefusal::BreakingCannotBeChanged => (
-            ErrorCode::LeaseIsBreakingAndCannotBeChanged,
-            "The lease ID matched, but the lease is currently in breaking state and cannot be changed.",
-        ),
-        LeaseRefusal::BrokenCannotBeRenewed => (
-            ErrorCode::LeaseIsBrokenAndCannotBeRenewed,
-            "The lease ID matched, but the lease has been broken explicitly and cannot be renewed.",
-        ),
-        // Only files lack these.
-        LeaseRefusal::RenewNotSupported => return ServiceError::invalid_header(LEASE_ACTION.as_str(), "renew"),
-        LeaseRefusal::FixedDurationNotSupported => return ServiceError::invalid_header(LEASE_DURATION.as_str(), ""),
-        LeaseRefusal::BreakPeriodNotSupported => return ServiceError::invalid_header(LEASE_BREAK_PERIOD.as_str(), ""),
-    };
-    say(code, message)
+    leases::check_refused(leased, refusal)
 }
 
 pub(crate) mod sources;

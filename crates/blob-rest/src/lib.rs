@@ -33,17 +33,14 @@ mod tier;
 mod unsupported;
 mod upload;
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use access::Accounts;
 use account::Settings;
 use blob::Blobs;
 use concurrency::lease::LeaseId;
 pub use pending::PendingCopies;
-use rest::{BoxFuture, Caller, Outcome, Request, Service, ServiceError, cors};
+use rest::{BoxFuture, Caller, Outcome, Request, Service, ServiceError, cors, leases::FreshLeaseIds};
 use transfer::{Asking, Opened, Source, SourceUse, Transfers, Wanted};
 
 /// The service behind the blob port.
@@ -51,8 +48,7 @@ pub struct BlobService {
     blobs: Blobs,
     settings: Settings,
     accounts: Arc<Accounts>,
-    /// Makes ids that nobody can guess out of ids that nobody has twice.
-    hasher: RandomState,
+    lease_ids: FreshLeaseIds,
     transfers: Arc<Transfers>,
 }
 
@@ -61,7 +57,7 @@ impl BlobService {
     #[must_use]
     pub fn new(blobs: Blobs, settings: Settings, accounts: Arc<Accounts>, transfers: Arc<Transfers>) -> Self {
         transfers.sources.add(access::need::Service::Blob, Arc::new(sources::ReadableBlobs(blobs.clone())));
-        Self { blobs, settings, accounts, hasher: RandomState::new(), transfers }
+        Self { blobs, settings, accounts, lease_ids: FreshLeaseIds::default(), transfers }
     }
 
     /// The source that a request names.
@@ -84,13 +80,8 @@ impl BlobService {
         self.transfers.sources.open(source, self.asking(caller, request), wanted).await
     }
 
-    /// A lease id for a request that proposes none: of this request alone, and not to be told from its id.
     fn fresh_lease_id(&self, request: &Request) -> LeaseId {
-        let half = |part: u8| u128::from(self.hasher.hash_one((request.request_id, part)));
-        // The marks of a GUID that was drawn.
-        let marks = (0x4 << 76) | (0b10 << 62);
-        let bits = (half(0) << 64 | half(1)) & !((0xF << 76) | (0b11 << 62));
-        LeaseId::from_u128(bits | marks)
+        self.lease_ids.of(request)
     }
 }
 

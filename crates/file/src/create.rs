@@ -13,13 +13,13 @@ use types::{ContentId, ETag, HttpHeaders, Inode, Metadata, limits};
 
 use crate::{
     Files,
-    body::Body,
+    body::{Begun, Body},
     content,
     errors::FileError,
     history::At,
     needs,
     object::{Address, NodeProperties},
-    permission, ranges,
+    ranges,
     smb_change::SmbChange,
     state::{File, Node, Share},
     tree::{Spot, Tree},
@@ -79,6 +79,16 @@ impl Files {
         self.transact(|txn| async move { create_directory(&txn, &asked.authorize(&txn).await?).await }).await
     }
 
+    /// Begins Create File with bytes: decides whether they may come at all. What it allows is decided again by
+    /// [`Self::create_file`].
+    ///
+    /// # Errors
+    /// The credential does not cover it, or the store failed.
+    pub async fn begin_create_file(&self, asked: &Asked<CreateFile<'_>>) -> Result<Begun<'_>, FileError> {
+        self.admit(asked).await?;
+        Ok(self.begun())
+    }
+
     /// Creates a file, or one in the place of another, with bytes at its beginning when a body was sent.
     ///
     /// # Errors
@@ -136,36 +146,33 @@ async fn create_directory(txn: &Txn, request: &Authorized<'_, CreateDirectory>) 
     if spot.entry.is_some() {
         return Err(FileError::ResourceAlreadyExists);
     }
-    let mut node = made(txn, &share, Inode::new(txn.fresh_id()), &parent, request.smb, true).await?;
+    let mut node = made(txn, &share, Inode::new(txn.fresh_id()), &parent, &request.smb, true).await?;
     node.metadata.clone_from(&request.metadata);
     tree.put_node(txn, &node).await?;
     tree.put_entry(txn, spot.parent, &spot.name, &node).await?;
     Ok(NodeProperties::of(node, txn.now()))
 }
 
-/// A node that is made in `parent`, without a content yet. It has the security descriptor that is said, or what the parent hands
-/// down.
+/// A node that is made in `parent`, without a content yet.
+///
+/// # Errors
+/// The share does not know the security descriptor, or the store failed.
 pub(crate) async fn made(
     txn: &Txn,
     share: &Share,
     inode: Inode,
     parent: &Node,
-    smb: SmbChange,
+    smb: &SmbChange,
     is_directory: bool,
 ) -> Result<Node, FileError> {
     let now = txn.now();
-    smb.check(txn, share.unit).await?;
-    let inherited = match smb.permission {
-        Some(said) => said,
-        None => permission::handed_down(txn, share.unit, parent.smb.permission, is_directory).await?,
-    };
     Ok(Node {
         since: share.epoch,
         inode,
         parent: parent.inode,
         etag: ETag::next(None, now, inode.number()),
         last_modified: now,
-        smb: smb.made(is_directory, inherited, now),
+        smb: smb.made(txn, share.unit, is_directory, parent.smb.permission).await?,
         metadata: Metadata::new(),
         file: None,
     })
@@ -201,12 +208,12 @@ async fn create_file(
     let (mut node, lease) = match replaced {
         None => {
             request.preconditions.admit_absent()?;
-            let node = made(txn, &share, Inode::new(txn.fresh_id()), &parent, request.smb, false).await?;
-            (node, Lease::default())
+            let inode = Inode::new(txn.fresh_id());
+            (made(txn, &share, inode, &parent, &request.smb, false).await?, Lease::default())
         }
         Some(inode) => {
             let old = tree.node(txn, inode, At::Present).await?.ok_or(FileError::ResourceNotFound)?;
-            replace(txn, request, &tree, old).await?
+            replace(txn, request, &tree, &parent, old).await?
         }
     };
     node.metadata.clone_from(&request.metadata);
@@ -224,6 +231,7 @@ async fn replace(
     txn: &Txn,
     request: &Authorized<'_, CreateFile<'_>>,
     tree: &Tree,
+    parent: &Node,
     mut node: Node,
 ) -> Result<(Node, Lease), FileError> {
     if !request.may_overwrite() {
@@ -239,8 +247,7 @@ async fn replace(
     usage::add(txn, tree.share, node.inode, -content::signed(old.allocated)).await?;
     content::let_go(txn, tree, node.inode, &old, kept).await?;
     node.since = tree.epochs.current;
-    request.smb.check(txn, tree.share).await?;
-    node.smb = request.smb.made(false, node.smb.permission, now);
+    node.smb = request.smb.made(txn, tree.share, false, parent.smb.permission).await?;
     node.touch(now, txn.fresh_id());
     Ok((node, old.lease))
 }

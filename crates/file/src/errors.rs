@@ -57,6 +57,9 @@ pub enum FileError {
     /// It is a directory and the operation is for files, or the other way round (409 ResourceTypeMismatch).
     #[error("a directory is not a file")]
     ResourceTypeMismatch,
+    /// Nothing is below a file (400 InvalidHeaderValue, see the protocol).
+    #[error("a file has nothing below it")]
+    NothingBelow,
     /// The directory has entries (409 DirectoryNotEmpty).
     #[error("the directory is not empty")]
     DirectoryNotEmpty,

@@ -10,8 +10,6 @@
 //! one transaction, and what is open cannot change in between. Deleting a share is one row and one sweep, moving
 //! a directory two rows, a snapshot of a share one number, however much is inside.
 
-#![expect(dead_code, reason = "the operations that use it come next")]
-
 pub mod audit;
 pub mod body;
 mod content;
@@ -20,6 +18,7 @@ pub mod delete;
 pub mod download;
 mod errors;
 pub mod file_lease;
+pub mod handles;
 mod history;
 mod keys;
 pub mod list;
@@ -52,7 +51,7 @@ pub mod usage;
 mod write;
 
 pub use errors::{About, FileError};
-pub use permission::PermissionKey;
+pub use permission::{PermissionChange, PermissionKey};
 pub use security::SecurityDescriptor;
 pub use service::Files;
 pub use smb_change::{SmbChange, TimeChange};

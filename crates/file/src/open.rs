@@ -254,7 +254,7 @@ impl Files {
     }
 
     /// Removes what was marked and is not open any more.
-    async fn remove(&self, removal: Removal) -> Result<(), FileError> {
+    pub(crate) async fn remove(&self, removal: Removal) -> Result<(), FileError> {
         let (file, named) = (removal.file(), removal.name());
         let removed = self.transact_reclaiming(|txn| {
             let named = named.clone();
@@ -291,7 +291,7 @@ async fn open(
             return Ok(None);
         }
         let is_directory = request.is_directory.unwrap_or(false);
-        let mut node = create::made(txn, &share, inode, &parent, request.smb, is_directory).await?;
+        let mut node = create::made(txn, &share, inode, &parent, &request.smb, is_directory).await?;
         if !is_directory {
             node.file = Some(Box::new(create::empty(txn, 0, HttpHeaders::default(), Lease::default())));
         }
@@ -329,8 +329,7 @@ async fn overwrite(
     content::let_go(txn, tree, node.inode, &old, tree.epochs.keeps(node.since)).await?;
     node.since = tree.epochs.current;
     node.file = Some(Box::new(create::empty(txn, 0, old.headers.clone(), old.lease)));
-    request.smb.check(txn, share.unit).await?;
-    request.smb.apply(node, txn.now());
+    request.smb.apply(txn, share.unit, node).await?;
     node.smb.written = txn.now();
     node.touch(txn.now(), txn.fresh_id());
     Ok(tree.put_node(txn, node).await?)

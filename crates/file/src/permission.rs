@@ -44,6 +44,31 @@ impl fmt::Display for PermissionKey {
     }
 }
 
+/// What a request says about the security descriptor of a directory or a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PermissionChange {
+    /// One that the share knows.
+    Key(PermissionKey),
+    /// This one.
+    Descriptor(SecurityDescriptor),
+}
+
+impl PermissionChange {
+    /// Keeps it for a share, and gives its key.
+    ///
+    /// # Errors
+    /// The share has none with this key ([`FileError::PermissionNotFound`]), or the store failed.
+    pub(crate) async fn keep(&self, txn: &Txn, share: UnitId) -> Result<PermissionKey, FileError> {
+        match self {
+            Self::Key(key) => {
+                check(txn, share, *key).await?;
+                Ok(*key)
+            }
+            Self::Descriptor(descriptor) => Ok(keep(txn, share, descriptor).await?),
+        }
+    }
+}
+
 /// The key of a descriptor, by its bytes.
 pub(crate) fn key_of(descriptor: &[u8]) -> PermissionKey {
     let hash: [u8; 32] = Sha256::digest(descriptor).into();

@@ -13,7 +13,7 @@ use crate::{
     needs,
     object::{Address, NodeProperties},
     ranges::refuse_while_copying,
-    smb_change::SmbChange,
+    smb_change::{SmbChange, TimeChange},
     tree::Tree,
     write::{Changing, OnPath, Preconditions},
 };
@@ -189,6 +189,7 @@ async fn set(changing: Changing, request: &SetProperties<'_>) -> Result<Step, Fi
         refuse_while_copying(file)?;
     }
     tree.renew(&mut node);
+    let resized = request.length.is_some_and(|length| node.file.as_ref().is_some_and(|file| file.length != length));
     if let Some(length) = request.length
         && !content::resize(&txn, &tree, &mut node, length).await?
     {
@@ -197,8 +198,11 @@ async fn set(changing: Changing, request: &SetProperties<'_>) -> Result<Step, Fi
     if let (Some(headers), Some(file)) = (&request.headers, &mut node.file) {
         file.headers.clone_from(headers);
     }
-    request.smb.check(&txn, tree.share).await?;
-    request.smb.apply(&mut node, now);
+    request.smb.apply(&txn, tree.share, &mut node).await?;
+    // Bytes were cut off or added: to keep the time would hide it.
+    if resized && !matches!(request.smb.written, Some(TimeChange::At(_))) {
+        node.smb.written = now;
+    }
     node.touch(now, txn.fresh_id());
     tree.put_node(&txn, &node).await?;
     Ok(Step::Done(Box::new(NodeProperties::of(node, now))))

@@ -128,7 +128,7 @@ async fn rename(
     under(request.source_lease).admit(LeaseUse::Write, &mut node, now)?;
     if let Some(there) = there {
         let mut there = tree.node(txn, there, At::Present).await?.ok_or(FileError::ResourceNotFound)?;
-        replace(request, &node, &mut there, txn)?;
+        replace(request, &mut there, txn)?;
         delete::remove(txn, &tree, to.parent, to.name.as_str(), &there).await?;
     } else {
         refuse_absent_lease(request)?;
@@ -143,8 +143,7 @@ async fn rename(
     if let (Some(content_type), Some(file)) = (&request.content_type, &mut node.file) {
         file.headers = HttpHeaders { content_type: Some(content_type.clone()), ..file.headers.clone() };
     }
-    request.smb.check(txn, tree.share).await?;
-    request.smb.apply(&mut node, now);
+    request.smb.apply(txn, share.unit, &mut node).await?;
     node.touch(now, txn.fresh_id());
     tree.put_node(txn, &node).await?;
     tree.put_entry(txn, to.parent, &to.name, &node).await?;
@@ -156,12 +155,12 @@ fn under<'a>(lease_id: Option<LeaseId>) -> Preconditions<'a> {
     Preconditions { version: ServiceVersion::NEWEST, lease_id, conditions: Conditions::default() }
 }
 
-/// Decides whether what is there may be replaced: a file by a file.
-fn replace(request: &Rename, moved: &Node, there: &mut Node, txn: &Txn) -> Result<(), FileError> {
+/// Decides whether what is there may be replaced: a file, by whatever is moved.
+fn replace(request: &Rename, there: &mut Node, txn: &Txn) -> Result<(), FileError> {
     if !request.replaces {
         return Err(FileError::ResourceAlreadyExists);
     }
-    if there.is_directory() || moved.is_directory() {
+    if there.is_directory() {
         return Err(FileError::ResourceTypeMismatch);
     }
     under(request.destination_lease).admit(LeaseUse::Delete, there, txn.now())

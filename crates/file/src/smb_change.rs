@@ -1,17 +1,17 @@
 //! How a request sets attributes, times and the security descriptor: by a value, or by saying `now`, `preserve`, `inherit`.
 
-use store::Read;
+use store::Txn;
 use types::{Timestamp, UnitId};
 
 use crate::{
     errors::FileError,
-    permission::{self, PermissionKey},
+    permission::{self, PermissionChange, PermissionKey},
     state::{FileAttributes, Node, SmbProperties},
 };
 
 /// What a request says about attributes, times and the security descriptor. What it does not say stays, or is the usual one
 /// for what is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SmbChange {
     /// The attributes.
     pub attributes: Option<FileAttributes>,
@@ -21,8 +21,8 @@ pub struct SmbChange {
     pub written: Option<TimeChange>,
     /// When anything of it last changed; the time of the request when nothing is said.
     pub changed: Option<TimeChange>,
-    /// The security descriptor, which the share knows.
-    pub permission: Option<PermissionKey>,
+    /// The security descriptor.
+    pub permission: Option<PermissionChange>,
 }
 
 /// A time in a request.
@@ -50,16 +50,26 @@ impl TimeChange {
 const SETTABLE: u32 = 0x01 | 0x02 | 0x04 | 0x20 | 0x80 | 0x100 | 0x1000 | 0x2000 | 0x2_0000;
 
 impl SmbChange {
-    /// Refuses a security descriptor that the share does not know.
-    pub(crate) async fn check(&self, rows: &impl Read, share: UnitId) -> Result<(), FileError> {
-        match self.permission {
-            Some(key) => permission::check(rows, share, key).await,
-            None => Ok(()),
-        }
+    /// The properties of a directory or file that is made in a directory with the descriptor `above`, which hands down what
+    /// the request does not say.
+    ///
+    /// # Errors
+    /// The share does not know the descriptor, or the store failed.
+    pub(crate) async fn made(
+        &self,
+        txn: &Txn,
+        share: UnitId,
+        is_directory: bool,
+        above: PermissionKey,
+    ) -> Result<SmbProperties, FileError> {
+        let permission = match &self.permission {
+            Some(change) => change.keep(txn, share).await?,
+            None => permission::handed_down(txn, share, above, is_directory).await?,
+        };
+        Ok(self.with(is_directory, permission, txn.now()))
     }
 
-    /// The properties of a directory or file that is made; without a descriptor of its own it has this one.
-    pub(crate) fn made(&self, is_directory: bool, inherited: PermissionKey, now: Timestamp) -> SmbProperties {
+    fn with(&self, is_directory: bool, permission: PermissionKey, now: Timestamp) -> SmbProperties {
         let usual = if is_directory { FileAttributes::DIRECTORY } else { FileAttributes::ARCHIVE };
         SmbProperties {
             attributes: self.attributes.map_or(usual, |wanted| wanted.of_kind(is_directory)),
@@ -67,12 +77,16 @@ impl SmbChange {
             written: TimeChange::of(self.written, now, now),
             changed: TimeChange::of(self.changed, now, now),
             accessed: now,
-            permission: self.permission.unwrap_or(inherited),
+            permission,
         }
     }
 
     /// Changes what there is.
-    pub(crate) fn apply(&self, node: &mut Node, now: Timestamp) {
+    ///
+    /// # Errors
+    /// The share does not know the descriptor, or the store failed.
+    pub(crate) async fn apply(&self, txn: &Txn, share: UnitId, node: &mut Node) -> Result<(), FileError> {
+        let now = txn.now();
         let is_directory = node.is_directory();
         let smb = &mut node.smb;
         if let Some(attributes) = self.attributes {
@@ -84,9 +98,10 @@ impl SmbChange {
             None => now,
             said => TimeChange::of(said, now, smb.changed),
         };
-        if let Some(permission) = self.permission {
-            smb.permission = permission;
+        if let Some(change) = &self.permission {
+            smb.permission = change.keep(txn, share).await?;
         }
+        Ok(())
     }
 
     /// Whether it says anything about attributes: only such a request goes on when the file is read-only.

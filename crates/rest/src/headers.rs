@@ -27,6 +27,17 @@ names! {
     X_MS_CONTENT_MD5: "x-ms-content-md5";
     X_MS_STRUCTURED_BODY: "x-ms-structured-body";
     X_MS_STRUCTURED_CONTENT_LENGTH: "x-ms-structured-content-length";
+    X_MS_LEASE_ACTION: "x-ms-lease-action";
+    X_MS_LEASE_BREAK_PERIOD: "x-ms-lease-break-period";
+    X_MS_LEASE_DURATION: "x-ms-lease-duration";
+    X_MS_LEASE_ID: "x-ms-lease-id";
+    X_MS_LEASE_STATE: "x-ms-lease-state";
+    X_MS_LEASE_STATUS: "x-ms-lease-status";
+    X_MS_LEASE_TIME: "x-ms-lease-time";
+    X_MS_PROPOSED_LEASE_ID: "x-ms-proposed-lease-id";
+    X_MS_RANGE_GET_CONTENT_CRC64: "x-ms-range-get-content-crc64";
+    X_MS_RANGE_GET_CONTENT_MD5: "x-ms-range-get-content-md5";
+    X_MS_REQUEST_SERVER_ENCRYPTED: "x-ms-request-server-encrypted";
     CONTENT_MD5: "content-md5";
 }
 
@@ -315,6 +326,19 @@ pub fn text<'a>(headers: &'a Headers, name: &HeaderName) -> Result<Option<&'a st
 /// It is missing, or holds something else than visible ASCII.
 pub fn required<'a>(headers: &'a Headers, name: &HeaderName) -> Result<&'a str, ServiceError> {
     text(headers, name)?.ok_or_else(|| ServiceError::missing_header(name.as_str()))
+}
+
+/// The value of a header that is `true` or `false`.
+///
+/// # Errors
+/// It is neither.
+pub fn boolean(headers: &Headers, name: &HeaderName) -> Result<Option<bool>, ServiceError> {
+    match text(headers, name)? {
+        None => Ok(None),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
+        Some(text) => Err(ServiceError::invalid_header(name.as_str(), text)),
+    }
 }
 
 /// The value of a header as a whole number; empty counts as absent.

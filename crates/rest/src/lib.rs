@@ -1,7 +1,8 @@
 //! What the REST protocols share: targets, headers, ranges, dates, bodies, checksums, XML, errors, HTTP on a connection.
 //!
 //! **Invariants.** Nothing here knows a service, a rule or a row; of the store it knows only how its failures are
-//! answered, of `access` only what a credential is made of. A body never sits in memory as a whole. Everything a client can make larger has a limit in [`limits`].
+//! answered, of `access` only what a credential is made of, of `concurrency`
+//! only what headers say. A body never sits in memory as a whole. Everything a client can make larger has a limit in [`limits`].
 //! Time and fresh ids come from the [`Host`], never from the machine.
 
 mod answer;
@@ -20,23 +21,31 @@ pub mod h1;
 mod h2;
 pub mod headers;
 mod known;
+pub mod leases;
 pub mod limits;
+pub mod listing;
 pub mod md5;
 pub mod metadata;
 pub mod outgoing;
+mod patience;
 pub mod percent;
+pub mod preconditions;
 mod query;
 pub mod range;
+pub mod range_checks;
 mod request;
 mod response;
 mod rewind;
 pub mod route;
 pub mod serve;
+pub mod served;
 mod service;
 pub mod service_properties;
 pub mod signed_identifiers;
+pub mod stamps;
 pub mod structured;
 mod target;
+pub mod upload;
 pub mod version;
 pub mod xml;
 
@@ -49,6 +58,7 @@ pub use exchange::{Exchange, Exchanged};
 pub use headers::Headers;
 pub use known::Known;
 pub use net::{BoxFuture, Load, Record, RequestId, Shutdown};
+pub use patience::Patience;
 pub use query::Query;
 pub use range::ByteRange;
 pub use request::Request;

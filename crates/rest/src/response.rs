@@ -12,6 +12,9 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::{ErrorFormat, Headers, ServiceError, structured::Encoder};
 
+/// A piece of an answer that is read while it is sent.
+const PIECE_BYTES: usize = 64 * 1024;
+
 /// An answer under construction.
 #[derive(Debug)]
 pub struct Response {
@@ -162,6 +165,26 @@ impl ResponseBody {
         Fut: Future<Output = Result<Option<(Bytes, S)>, StreamError>> + Send + 'static,
     {
         Self(Kind::Stream { producer: Unfold::start(state, step), remaining: Some(length) })
+    }
+
+    /// `bytes` bytes from `start` on, as `read` reads them: it is given a reader, a place and how much is wanted, and gives
+    /// the reader back with what it has read, which is nothing at an end that comes too early.
+    pub fn pieces<R, F, Fut>(reader: R, start: u64, bytes: u64, mut read: F) -> Self
+    where
+        R: Send + 'static,
+        F: FnMut(R, u64, usize) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<(R, Bytes), StreamError>> + Send + 'static,
+    {
+        Self::stream(bytes, (reader, start, bytes), move |(reader, place, left)| {
+            let wanted = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+            let piece = (left > 0).then(|| read(reader, place, wanted));
+            async move {
+                let Some(piece) = piece else { return Ok(None) };
+                let (reader, piece) = piece.await?;
+                let count = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                Ok((count > 0).then_some((piece, (reader, place + count, left - count))))
+            }
+        })
     }
 
     /// The same without a known length: sent in chunks.

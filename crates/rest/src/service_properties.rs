@@ -124,8 +124,27 @@ fn write(found: &ServiceProperties, service: Service, version: ServiceVersion) -
     if service == Service::File && found.share_delete_retention.is_some() {
         write_policy(&mut xml, "ShareDeleteRetentionPolicy", found.share_delete_retention);
     }
+    if service == Service::File && version.at_least(2020, 2, 10) {
+        write_protocols(&mut xml, version);
+    }
     xml.close("StorageServiceProperties");
     xml.finish()
+}
+
+/// What SMB does: one connection a session, and whether a client must encrypt.
+fn write_protocols(xml: &mut XmlWriter, version: ServiceVersion) {
+    xml.open("ProtocolSettings");
+    xml.open("SMB");
+    xml.open("Multichannel");
+    xml.element("Enabled", "false");
+    xml.close("Multichannel");
+    if version.at_least(2026, 2, 6) {
+        xml.open("EncryptionInTransit");
+        xml.element("Required", "false");
+        xml.close("EncryptionInTransit");
+    }
+    xml.close("SMB");
+    xml.close("ProtocolSettings");
 }
 
 fn write_logging(xml: &mut XmlWriter, logging: Option<&Logging>) {
@@ -201,10 +220,31 @@ fn read(root: &Element, service: Service) -> Result<PropertiesChange, ServiceErr
                 }
             }
             ("ShareDeleteRetentionPolicy", Service::File) => change.share_delete_retention = Some(read_policy(part)?),
+            ("ProtocolSettings", Service::File) => check_protocols(part)?,
             (_, _) => return Err(invalid_node(&part.name, &part.text, "the element is unknown to this service")),
         }
     }
     Ok(change)
+}
+
+/// Settings of SMB are accepted as they are, and refused when they ask for something else.
+fn check_protocols(settings: &Element) -> Result<(), ServiceError> {
+    for protocol in &settings.children {
+        if protocol.name != "SMB" {
+            return Err(invalid_node(&protocol.name, "", "this protocol is not supported"));
+        }
+        for setting in &protocol.children {
+            let switch = match setting.name.as_str() {
+                "Multichannel" => "Enabled",
+                "EncryptionInTransit" => "Required",
+                _ => return Err(invalid_node(&setting.name, "", "the setting is unknown")),
+            };
+            if flag(setting, switch)? {
+                return Err(invalid_node(&setting.name, "true", "this feature is not supported"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn read_logging(part: &Element) -> Result<Logging, ServiceError> {

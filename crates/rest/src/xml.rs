@@ -5,4 +5,4 @@ mod read;
 mod write;
 
 pub use read::{Element, XmlError, parse};
-pub use write::XmlWriter;
+pub use write::{XmlWriter, can_carry};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use blob_rest::BlobService;
+use file_rest::FileService;
 use queue_rest::QueueService;
 use rest::Service;
 use table_rest::TableService;
@@ -38,7 +39,7 @@ pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
         Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, build: Some(blob) },
         Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: Some(queue) },
         Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: Some(table) },
-        Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: None },
+        Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: Some(file) },
         Slot { name: "smb", endpoint: "", port: ports.smb, build: None },
     ]
 }
@@ -55,6 +56,11 @@ pub(crate) fn queue(of: &Incarnation) -> Arc<dyn Service> {
 
 pub(crate) fn table(of: &Incarnation) -> Arc<dyn Service> {
     Arc::new(TableService::new(of.tables.clone(), of.settings.clone(), Arc::clone(&of.accounts)))
+}
+
+pub(crate) fn file(of: &Incarnation) -> Arc<dyn Service> {
+    let (accounts, transfers) = (Arc::clone(&of.accounts), Arc::clone(&of.transfers));
+    Arc::new(FileService::new(of.files.clone(), of.settings.clone(), accounts, transfers))
 }
 
 /// Nothing is configured, nothing is stored, and the development account stays on loopback.

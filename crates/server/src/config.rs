@@ -40,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) admin: (IpAddr, u16),
     /// Nobody chose the admin port.
     pub(crate) admin_port_is_default: bool,
+    /// True when nobody said which port the File service has.
+    pub(crate) file_port_is_default: bool,
     pub(crate) durability: Durability,
     /// Free bytes of the disk below which writes are refused; `None` leaves it to the engine.
     pub(crate) disk_reserve: Option<u64>,
@@ -144,6 +146,7 @@ impl Config {
                 settings.admin_port.unwrap_or(10009),
             ),
             admin_port_is_default: settings.admin_port.is_none(),
+            file_port_is_default: settings.file_port.is_none(),
             durability: settings.durability.unwrap_or_default(),
             disk_reserve: settings.disk_reserve.map(|size| size.0),
             accounts,

@@ -40,6 +40,7 @@ pub(crate) struct Incarnation {
     pub(crate) blobs: Blobs,
     pub(crate) queues: Queues,
     pub(crate) tables: Tables,
+    /// With everything that is open: the same for every protocol.
     pub(crate) files: Files,
     pub(crate) transfers: Arc<Transfers>,
 }

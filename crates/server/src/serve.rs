@@ -102,8 +102,11 @@ fn configured(arguments: ServeArgs, mut origins: Origins) -> Result<Config> {
         set => set.ok(),
     };
     let mut config = Config::resolve(settings, file.as_deref(), accounts.as_deref(), origins)?;
+    // A script that starts several Azurites side by side gives each its ports, and knows neither files nor an admin port.
+    if flags.choose_ports() && config.file_port_is_default {
+        config.ports.file = 0;
+    }
     if flags.choose_ports() && config.admin_port_is_default {
-        // A script that starts several Azurites side by side gives each its ports, and knows no admin port.
         config.admin.1 = 0;
     }
     Ok(config)

@@ -260,6 +260,7 @@ error_codes! {
     ShareDisabled: 403, "Share disabled.";
     ShareHasSnapshots: 409, "Share has snapshots.";
     ShareNotFound: 404, "Share not found.";
+    ShareSizeLimitReached: 413, "The quota of the share is used up.";
     ShareSnapshotCountExceeded: 409, "Share snapshot count exceeded.";
     ShareSnapshotInProgress: 409, "Share snapshot in progress.";
     ShareSnapshotNotFound: 404, "Share snapshot not found.";

@@ -87,15 +87,15 @@ pub(super) const ROWS: &[Row] = &[
 
     // Beneath every protocol: no HTTP, no storage, no service.
     row("net",            Ring::Protocols,  &[]),
-    // Plumbing: no storage, no rules; of the store only how its failures are answered, of access and account what is in documents and signatures.
-    row("rest",           Ring::Protocols,  &["types", "md5", "store", "access", "account", "net"]),
+    // Plumbing: no storage, no rules; of the store only how its failures are answered, of access, account and concurrency what is in documents, signatures and headers.
+    row("rest",           Ring::Protocols,  &["types", "md5", "store", "concurrency", "access", "account", "net"]),
     // Sources of copies, for all services: knows none of them, and no row.
     row("transfer",       Ring::Protocols,  &["types", "concurrency", "access", "jobs", "rest"]),
     // A protocol speaks for one service.
     row("blob-rest",      Ring::Protocols,  &["types", "concurrency", "access", "account", "blob", "jobs", "rest", "transfer"]),
     row("queue-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "queue", "rest"]),
     row("table-rest",     Ring::Protocols,  &["types", "concurrency", "access", "account", "table", "rest"]),
-    row("file-rest",      Ring::Protocols,  &["types", "store", "concurrency", "access", "account", "file", "jobs", "rest", "transfer"]),
+    row("file-rest",      Ring::Protocols,  &["types", "concurrency", "access", "account", "file", "jobs", "rest", "transfer"]),
     row("file-smb",       Ring::Protocols,  &["types", "store", "concurrency", "access", "file", "net"]),
 
     above_all("server",   Ring::Programs),

@@ -1,7 +1,7 @@
 //! Every refusal against the reference of codes.
 
 use access::Denied;
-use concurrency::conditions::SourceRefusal;
+use concurrency::{conditions::SourceRefusal, lease::LeaseRefusal};
 use types::{ETag, Timestamp};
 
 use super::*;

@@ -11,7 +11,7 @@ use blob::{
 use rest::{Caller, Request, Response, ServiceError, dates, xml::XmlWriter};
 use types::{ErrorCode, ServiceVersion, Switch};
 
-use super::{Asked, Includes, end, endpoint, includes, lease, marker, metadata, not_given_out, stamps};
+use super::{Includes, Page, end, endpoint, includes, lease, marker, metadata, not_given_out, stamps};
 use crate::{
     BlobService, described, errors,
     metadata::{DEFAULT_TYPE, md5_text},
@@ -34,7 +34,7 @@ const PARTS: &[&str] = &[
 
 pub(crate) async fn blobs(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     refuse(request)?;
-    let asked = Asked::new(request)?;
+    let asked = Page::new(request)?;
     let includes = includes(request, PARTS)?;
     if asked.delimiter.is_some() && includes.has("snapshots") {
         return Err(ServiceError::invalid_query("include", "snapshots", "snapshots are not listed by a delimiter"));

@@ -51,6 +51,28 @@ fn deleted_shares_are_kept_as_the_file_service_was_told() {
 }
 
 #[test]
+fn protocols_are_as_they_are() {
+    let of = |smb: &str| {
+        let settings = format!("<ProtocolSettings>{smb}</ProtocolSettings>");
+        change(&format!("<StorageServiceProperties>{settings}</StorageServiceProperties>"), Service::File)
+    };
+    let table = [
+        ("<SMB><Multichannel><Enabled>false</Enabled></Multichannel></SMB>", true),
+        ("<SMB><Multichannel><Enabled>true</Enabled></Multichannel></SMB>", false),
+        ("<SMB><EncryptionInTransit><Required>false</Required></EncryptionInTransit></SMB>", true),
+        ("<SMB><EncryptionInTransit><Required>true</Required></EncryptionInTransit></SMB>", false),
+        ("<SMB><Other/></SMB>", false),
+        ("<NFS><EncryptionInTransit><Required>false</Required></EncryptionInTransit></NFS>", false),
+    ];
+    for (smb, fine) in table {
+        assert_eq!(of(smb).is_ok(), fine, "{smb}");
+    }
+    let written = write(&ServiceProperties::default(), Service::File, ServiceVersion::NEWEST);
+    let written = std::str::from_utf8(&written).unwrap();
+    assert!(written.contains("<SMB><Multichannel><Enabled>false</Enabled></Multichannel><EncryptionInTransit>"));
+}
+
+#[test]
 fn old_versions_have_their_own_names() {
     let written = write(&ServiceProperties::default(), Service::Queue, ServiceVersion::new(2012, 2, 12));
     let written = std::str::from_utf8(&written).unwrap();

@@ -69,7 +69,7 @@ impl XmlWriter {
 
     /// A name of a client: characters that XML 1.0 cannot carry make it percent-encoded, and an attribute says so.
     pub fn encoded_element(&mut self, name: &str, text: &str) {
-        if text.chars().all(is_xml) {
+        if can_carry(text) {
             return self.element(name, text);
         }
         self.open_with(name, &[("Encoded", "true")]);
@@ -114,6 +114,12 @@ fn escape(out: &mut String, text: &str) {
             _ => out.push('\u{FFFD}'),
         }
     }
+}
+
+/// Whether XML 1.0 can carry every character of a text.
+#[must_use]
+pub fn can_carry(text: &str) -> bool {
+    text.chars().all(is_xml)
 }
 
 /// The production Char of XML 1.0.
