@@ -141,7 +141,8 @@ mod tests {
     fn a_permission_is_a_descriptor_a_key_or_none() {
         let long = format!("O:SYG:SYD:{}", "(A;;FA;;;SY)".repeat(1000));
         let (permission, key) = ("x-ms-file-permission", "x-ms-file-permission-key");
-        let table: [(&[(&str, &str)], For, Result<&str, ErrorCode>); 10] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], For, Result<&'a str, ErrorCode>);
+        let table: [Case<'_>; 10] = [
             (&[], For::NewFile, Ok("none")),
             (&[(permission, "Inherit")], For::NewFile, Ok("none")),
             (&[(permission, "preserve")], For::Existing, Ok("none")),

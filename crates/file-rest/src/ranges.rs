@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn a_written_range_has_an_end() {
-        let table: [(&[(&str, &str)], Result<(u64, u64), ErrorCode>); 6] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], Result<(u64, u64), ErrorCode>);
+        let table: [Case<'_>; 6] = [
             (&[], Err(ErrorCode::MissingRequiredHeader)),
             (&[("range", "bytes=0-4")], Ok((0, 5))),
             (&[("x-ms-range", "bytes=7-7"), ("range", "bytes=0-511")], Ok((7, 8))),

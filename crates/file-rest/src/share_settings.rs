@@ -123,7 +123,8 @@ mod tests {
     fn what_a_new_share_can_be_set_to() {
         let (quota, tier, protocols) = ("x-ms-share-quota", "x-ms-access-tier", "x-ms-enabled-protocols");
         let usual = (102_400, ShareTier::TransactionOptimized);
-        let table: [(&[(&str, &str)], Result<(u32, ShareTier), ErrorCode>); 10] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], Result<(u32, ShareTier), ErrorCode>);
+        let table: [Case<'_>; 10] = [
             (&[], Ok(usual)),
             (&[(quota, "1")], Ok((1, usual.1))),
             (&[(quota, "102400")], Ok(usual)),
