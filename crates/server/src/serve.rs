@@ -160,6 +160,8 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         remote: config.copy_sources_remote.clone(),
     };
     let incarnation = Incarnation::open(Arc::clone(&opened.engine), surroundings(config, bearer, here)).await?;
+    // Dropped before the incarnation, whatever happens: what the ports run does not outlive it.
+    let mut ports = ports;
     if incarnation.accounts.list().is_empty() {
         return Err(compose::no_account(config));
     }
@@ -184,13 +186,14 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         accounts: Arc::clone(&incarnation.accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let ports_file = config.ports_file.as_deref();
+    let ports_file = ports_file.map(|path| PortsFile::write(path, scheme, &endpoints, admin_address)).transpose()?;
+    // Behind everything that can end the start: background work never meets a store that is given up again.
     let pending = PendingCopies::new(incarnation.blobs.clone());
     let copies = vec![incarnation.transfers.work(shutdown.clone()), incarnation.transfers.finding(pending)];
     let opens = incarnation.files.tending();
     ports.tasks.spawn(upkeep::run(incarnation.store.clone(), opened.clone(), copies, opens, metrics, shutdown));
-    let scheme = if config.tls.is_some() { "https" } else { "http" };
-    let ports_file = config.ports_file.as_deref();
-    let ports_file = ports_file.map(|path| PortsFile::write(path, scheme, &endpoints, admin_address)).transpose()?;
     let kept: Vec<String> = incarnation
         .accounts
         .list()
