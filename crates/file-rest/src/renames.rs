@@ -5,7 +5,7 @@ use http::StatusCode;
 use rest::{Caller, RawTarget, Request, Response, ServiceError, Target, headers, metadata, preconditions};
 
 use crate::{
-    FileService, described, errors,
+    FileService, described,
     header_names::{
         CONTENT_TYPE, DESTINATION_LEASE_ID, FILE_RENAME_IGNORE_READONLY, FILE_RENAME_REPLACE_IF_EXISTS,
         FILE_RENAME_SOURCE, SOURCE_ALLOW_TRAILING_DOT, SOURCE_LEASE_ID,
@@ -56,8 +56,8 @@ async fn rename(
         is_directory,
         metadata: Vec::new(),
     };
-    service.files.admit(&caller.ask(of_source)).await.map_err(errors::of)?;
-    let moved = waiting::done(request, || service.files.rename(&asked)).await?;
+    let of_source = caller.ask(of_source);
+    let moved = waiting::done(request, || service.files.rename(&asked, &of_source)).await?;
     Ok(described::written(Response::new(StatusCode::OK), caller.version, &asked.destination, &moved))
 }
 

@@ -24,7 +24,7 @@ where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, FileError>>,
 {
-    let (mut patience, mut place) = (None, None);
+    let (mut limit, mut place) = (None, None);
     loop {
         let outcome = operation().await;
         // The place in the queue is kept until the question has been asked again.
@@ -33,8 +33,8 @@ where
             Err(FileError::Wait(ticket)) => ticket,
             outcome => return outcome,
         };
-        let patience = *patience.get_or_insert_with(|| request.patience(REST_BREAK_TIMEOUT));
-        if patience.wait(&mut ticket).await.is_none() {
+        let limit = *limit.get_or_insert_with(|| request.wait_limit(REST_BREAK_TIMEOUT));
+        if limit.wait(&mut ticket).await.is_none() {
             return Err(FileError::Wait(ticket));
         }
         place = Some(ticket);

@@ -178,11 +178,10 @@ async fn permissions_are_kept_by_key_and_set_on_files() {
 }
 
 #[tokio::test]
-async fn nobody_unknown_is_served_and_tokens_say_their_intent() {
+async fn nobody_unknown_is_served_and_an_intent_is_one_that_there_is() {
     let files = with_file().await;
     let anonymous = files.unsigned("GET", "/abc/d/f", &[], b"").await;
     assert_eq!(anonymous.verdict(), (401, "NoAuthenticationInformation"));
-    // {"alg":"none"} and a token without an end that names nobody.
     let table: [Refusal<'_>; 2] = [
         ("GET", "/abc/d/f", &[("x-ms-file-request-intent", "restore")], b"", (400, "InvalidHeaderValue")),
         ("GET", "/abc/d/x", &[("x-ms-file-request-intent", "backup")], b"", (404, "ResourceNotFound")),

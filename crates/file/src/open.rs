@@ -337,6 +337,10 @@ async fn overwrite(
 
 /// Removes a node by its entry. False when the entry means something else by now, or a directory is not empty.
 async fn remove(txn: &Txn, file: FileKey, parent: Inode, name: &str) -> Result<bool, FileError> {
+    // What was deleted and can be restored stays as it is.
+    if txn.get(&crate::keys::unit(file.share)).await?.is_none() {
+        return Ok(false);
+    }
     let Some(share) = crate::share::of_unit(txn, file.share).await? else { return Ok(false) };
     let tree = Tree::of(&share);
     let entry = tree.entry(txn, parent, name, At::Present).await?;

@@ -61,16 +61,22 @@ impl Operation for Rename {
 }
 
 impl Files {
-    /// Moves a file or a directory.
+    /// Moves a file or a directory. `source` is what has to be allowed where it is moved from.
     ///
     /// # Errors
     /// The source does not exist or is of the other kind, the destination's parent does not exist, something is there that is not
     /// replaced, a directory would be moved below itself, what is open, a lease or the read-only attribute stands against
     /// it, or the store failed.
-    pub async fn rename(&self, asked: &Asked<Rename>) -> Result<NodeProperties, FileError> {
+    pub async fn rename<Source: Operation>(
+        &self,
+        asked: &Asked<Rename>,
+        source: &Asked<Source>,
+    ) -> Result<NodeProperties, FileError> {
+        let of_source = source;
         for _ in 0..ATTEMPTS {
             let (rows, _) = self.view();
             asked.authorize(&rows).await?;
+            of_source.authorize(&rows).await?;
             let share = asked.destination.share.writable(&rows).await?;
             let tree = Tree::of(&share);
             let source = tree.find(&rows, asked.source.components(), At::Present).await?.node;
@@ -89,6 +95,7 @@ impl Files {
             let (moved, replaced) = (source.inode, there.map(|there| there.inode));
             let latch = tree.latch(moved);
             let renamed = self.store.transact(Scope::of(&latch), |txn| async move {
+                of_source.authorize(&txn).await?;
                 rename(&txn, &asked.authorize(&txn).await?, moved, replaced).await
             });
             if let Some((renamed, place)) = renamed.await? {

@@ -150,7 +150,12 @@ impl World {
             metadata: None,
             content_type: None,
         };
-        self.files.rename(&asked(rename)).await
+        let source = asked(GetProperties {
+            address: rename.source.clone(),
+            preconditions: Preconditions::default(),
+            is_directory,
+        });
+        self.files.rename(&asked(rename), &source).await
     }
 
     pub async fn delete(&self, path: &str) -> Result<(), FileError> {

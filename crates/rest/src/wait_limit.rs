@@ -6,24 +6,24 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::Request;
 
-/// The end of a request's patience.
+/// Until when a request waits for somebody else.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct WaitLimit {
     until: Instant,
 }
 
 impl Request {
-    /// The patience of this request from now on: at most this long, and less than the `timeout` that it asked for, so that
+    /// How long this request waits from now on: at most this long, and less than the `timeout` that it asked for, so that
     /// it is told what it waited for.
     #[must_use]
-    pub fn patience(&self, longest: Duration) -> Patience {
+    pub fn wait_limit(&self, longest: Duration) -> WaitLimit {
         let asked = self.timeout(longest).ok().flatten().map_or(longest, |timeout| timeout * 9 / 10);
-        Patience { until: Instant::now() + asked }
+        WaitLimit { until: Instant::now() + asked }
     }
 }
 
-impl Patience {
-    /// Waits for something; `None` when the patience ends before.
+impl WaitLimit {
+    /// Waits for something; `None` when the time is over before.
     pub async fn wait<T>(self, awaited: impl Future<Output = T>) -> Option<T> {
         timeout_at(self.until, awaited).await.ok()
     }
