@@ -6,9 +6,42 @@
 //! **Invariant.** Nothing that a stranger sends makes a function here panic, recurse without bound, or take memory that is
 //! not in proportion to what was sent.
 
+mod answers;
+pub mod auth;
+mod connection;
+mod create;
+pub mod credits;
+mod described;
+mod directory;
+mod dispatch;
+pub mod encryption;
+mod errors;
+mod ioctl;
+pub mod keys;
+mod lock;
+mod logon;
+mod names;
+mod negotiate;
+mod open;
+mod oplock;
+mod pipe;
+mod query;
+mod read_write;
+mod request;
+mod rights;
+mod secrets;
+mod server;
+mod session;
+mod set;
+pub mod signing;
 pub mod status;
+mod throttle;
+mod tree;
+mod waiting;
+pub mod wildcard;
 pub mod wire;
 
+pub use server::{SmbService, SmbSettings};
 pub use status::NtStatus;
 
 /// The bytes of hexadecimal text, for vectors of tests.
