@@ -6,6 +6,11 @@
 //! **Invariant.** Nothing that a stranger sends makes a function here panic, recurse without bound, or take memory that is
 //! not in proportion to what was sent.
 
+pub mod auth;
+pub mod credits;
+pub mod encryption;
+pub mod keys;
+pub mod signing;
 pub mod status;
 pub mod wire;
 
