@@ -12,6 +12,7 @@ pub mod encryption;
 pub mod keys;
 pub mod signing;
 pub mod status;
+pub mod wildcard;
 pub mod wire;
 
 pub use status::NtStatus;

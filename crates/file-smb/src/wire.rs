@@ -12,6 +12,7 @@ pub mod create_contexts;
 pub mod error;
 pub mod frame;
 pub mod header;
+pub mod info;
 pub mod io;
 pub mod ioctl;
 pub mod lock;
