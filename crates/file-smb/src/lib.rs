@@ -10,6 +10,7 @@ pub mod auth;
 pub mod credits;
 pub mod encryption;
 pub mod keys;
+pub mod pipe;
 pub mod signing;
 pub mod status;
 pub mod wildcard;
