@@ -17,7 +17,7 @@ use crate::{
     names,
     open::{Disk, Open, Reply, What},
     oplock,
-    pipe::Pipe,
+    pipes::Pipe,
     request::Cx,
     rights::{self, Rights},
     session::{Tree, TreeShare},

@@ -236,7 +236,7 @@ mod tests {
 
         let mut text = hex(text_3_0);
         let nonce = hex("66E69A111892584FB5ED524A744DA3EE").try_into().unwrap();
-        let header = seal(&opener.key, nonce, 0x8E40_0140_00011, &mut text).unwrap();
+        let header = seal(&opener.key, nonce, 0x0008_E400_1400_0011, &mut text).unwrap();
         assert_eq!([header.as_slice(), &text].concat(), hex(frame_3_0));
 
         // 3.1.1 with GCM.

@@ -1,7 +1,8 @@
-//! SMB 2.1 to 3.1.1 over the File service: the codec, logon, signing and encryption.
+//! SMB 2.1 to 3.1.1 over the File service: [`SmbService`] is what `net` serves on a port.
 //!
-//! What is here is pure: bytes and typed messages, keys and signatures, without a socket, a clock, a file or a row. Names of
-//! messages and fields are those of MS-SMB2, MS-FSCC, MS-NLMP and MS-SRVS, which say what they mean.
+//! The public modules are pure: bytes and typed messages, keys and signatures, without a socket, a clock, a file or a row. The
+//! others do what messages ask: they translate, and the File service decides. Names of messages and fields are those of
+//! MS-SMB2, MS-FSCC, MS-NLMP and MS-SRVS, which say what they mean.
 //!
 //! **Invariant.** Nothing that a stranger sends makes a function here panic, recurse without bound, or take memory that is
 //! not in proportion to what was sent.
@@ -24,7 +25,8 @@ mod names;
 mod negotiate;
 mod open;
 mod oplock;
-mod pipe;
+pub mod pipe;
+mod pipes;
 mod query;
 mod read_write;
 mod request;

@@ -11,7 +11,7 @@ use file::{
 };
 use tokio::sync::{Mutex, RwLock, RwLockReadGuard};
 
-use crate::{NtStatus, directory::Cursor, errors::status_of, pipe::Pipe, rights::Rights, wire::FileId};
+use crate::{NtStatus, directory::Cursor, errors::status_of, pipes::Pipe, rights::Rights, wire::FileId};
 
 /// One open.
 pub(crate) struct Open {

@@ -25,8 +25,15 @@ pub(crate) async fn read(cx: &Cx<'_>, open: &Open, request: &ReadRequest) -> Res
         return Err(NtStatus::INVALID_PARAMETER);
     }
     let length = usize::try_from(request.length).map_err(|_| NtStatus::INVALID_PARAMETER)?;
+    let mut status = NtStatus::SUCCESS;
     let bytes = match &open.what {
-        What::Pipe(pipe) => pipe.lock().await.read(length)?,
+        What::Pipe(pipe) => {
+            let (bytes, more) = pipe.lock().await.read(length)?;
+            if more {
+                status = NtStatus::BUFFER_OVERFLOW;
+            }
+            bytes
+        }
         What::Disk(disk) => {
             if disk.is_directory {
                 return Err(NtStatus::INVALID_DEVICE_REQUEST);
@@ -49,7 +56,7 @@ pub(crate) async fn read(cx: &Cx<'_>, open: &Open, request: &ReadRequest) -> Res
     };
     let data_length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let head = Reply::body(|body| ReadResponse { data_length, data_remaining: 0 }.encode(body));
-    Ok(Reply { payload: bytes, ..head })
+    Ok(Reply { status, payload: bytes, ..head })
 }
 
 /// Writes bytes, which are a part of the frame.

@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use ::file::{
-    FileError,FileAttributes, PermissionChange, SecurityDescriptor, SmbChange, TimeChange, handle_rename::MoveOpen, opens::NotMoved};
+    FileAttributes, FileError, PermissionChange, SecurityDescriptor, SmbChange, TimeChange, handle_rename::MoveOpen,
+    opens::NotMoved,
+};
 
 use crate::{
     NtStatus,

@@ -224,7 +224,7 @@ impl Authenticate {
             cipher.apply_keystream(&mut *session_key);
             key = session_key;
         }
-        if self.has_mic && !self.mic_fits(&*key)? {
+        if self.has_mic && !self.mic_fits(&key)? {
             return Err(NtStatus::LOGON_FAILURE);
         }
         Ok(Established {

@@ -286,7 +286,8 @@ mod tests {
                 response_token: token.as_deref(),
                 mech_list_mic: mic.as_deref(),
             };
-            prop_assert_eq!(Token::parse(&response.encode()), Ok(Token::Response(response)));
+            let bytes = response.encode();
+            prop_assert_eq!(Token::parse(&bytes), Ok(Token::Response(response)));
         }
 
         #[test]

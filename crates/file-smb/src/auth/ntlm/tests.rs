@@ -334,6 +334,67 @@ mod windows {
     }
 }
 
+/// What three clients sent with the well-known account and key, and the key of the session that they made.
+#[test]
+fn clients_in_python() {
+    let key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+    let hashes = [NtHash::of("another key"), NtHash::of(key)];
+    let table = [
+        (
+            "pyspnego",
+            "4e544c4d5353500001000000378208e200000000280000000000000028000000000c04000000000f",
+            "4e544c4d5353500003000000180018005800000098009800700000001200120008010000200020001a010000040004003a01\
+             0000100010003e01000035828ae2000c04000000000f6ee85db8f07aa81e6dfb3a7ffdbf38c9000000000000000000000000\
+             00000000000000000000000021018a6cad1094ef1d794dd8f3bb63ea0101000000000000000000000000c01df5a860364eb5\
+             e0610000000002000c004c0041005a0055004c00490001000c004c0041005a0055004c00490004000c006c0061007a007500\
+             6c00690003000c006c0061007a0075006c00690007000800000000000000c01d09000c0063006900660073002f0068000600\
+             04000200000000000000000000006c006f00630061006c0068006f0073007400640065007600730074006f00720065006100\
+             630063006f0075006e007400310056004d002c1d313abb9b051d73b229e9c323674f",
+            "97386acdea3a5df473b9865c78bbbc64",
+        ),
+        (
+            "impacket",
+            "4e544c4d5353500001000000358288e000000000000000000000000000000000",
+            "4e544c4d5353500003000000180018006a00000096009600820000000a000a0040000000200020004a000000000000006a00\
+             00001000100018010000358288e041005a00550052004500640065007600730074006f00720065006100630063006f007500\
+             6e0074003100a6c7c79d3dfa60c420822ed0c12c459e6d684f564a774978614f1e274cd524f0b8c4971fe603704e01010000\
+             00000000000000000000c01d6d684f564a7749780000000002000c004c0041005a0055004c00490001000c004c0041005a00\
+             55004c00490004000c006c0061007a0075006c00690003000c006c0061007a0075006c00690007000800000000000000c01d\
+             0900160063006900660073002f006c0061007a0075006c00690000000000b5e3ea988ca4511330572768b013ef80",
+            "31476679586f4e4d6a574f555a6c5132",
+        ),
+        (
+            "pysmb",
+            "4e544c4d53535000010000001582886200000000000000000000000000000000060072170000000f",
+            "4e544c4d535350000300000018001800400000007c007c005800000000000000d400000020002000d400000004000400f400\
+             000010001000f800000015828a600ee915a84d01b714c43910553b4168eabfbd711bba78c956cfd9fb33b4bbfa9e50ecb2f2\
+             30f69e6901010000000000000000000000000000bfbd711bba78c9560000000002000c004c0041005a0055004c0049000100\
+             0c004c0041005a0055004c00490004000c006c0061007a0075006c00690003000c006c0061007a0075006c00690007000800\
+             000000000000c01d00000000640065007600730074006f00720065006100630063006f0075006e0074003100500043009c10\
+             dd3633cc3930e97c2d0b07b6172a",
+            "5837625354484946436e506962596d72",
+        ),
+    ];
+    for (client, negotiate, authenticate, session_key) in table {
+        let logon = |bytes: &[u8], hashes: &[NtHash]| {
+            let challenged = Challenged::new(&hex(negotiate), &target(), CHALLENGE, 0x1DC0_0000_0000_0000).unwrap();
+            challenged.authenticate(bytes)?.verify(hashes)
+        };
+        let whole = hex(authenticate);
+        let established = logon(&whole, &hashes).unwrap();
+        assert_eq!(established.user_name(), "devstoreaccount1", "{client}");
+        assert_eq!(*established.session_key().as_bytes(), *hex(session_key), "{client}");
+        assert_eq!(logon(&whole, &hashes[..1]).err(), Some(NtStatus::LOGON_FAILURE), "another key: {client}");
+        // Each byte of the response counts: proof, pairs and what is between them.
+        let response = usize::from(whole[24]);
+        for position in response..response + usize::from(whole[20]) {
+            let mut changed = whole.clone();
+            changed[position] ^= 1;
+            assert!(logon(&changed, &hashes).is_err(), "{client} {position}");
+        }
+    }
+}
+
 #[test]
 fn secrets_are_not_shown() {
     let shown = format!("{:?} {:?}", NtHash::of("Password"), SessionKey::new(RANDOM_KEY));
