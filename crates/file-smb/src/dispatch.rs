@@ -202,6 +202,9 @@ fn admit(
 ) -> Result<Arc<Session>, NtStatus> {
     let session = connection.session(header.session_id).ok_or(NtStatus::USER_SESSION_DELETED)?;
     let logon = session.logon()?;
+    if session.is_over() {
+        return Err(NtStatus::USER_SESSION_DELETED);
+    }
     if let Some(sealer) = sealer {
         // Whose key it was encrypted with is who it is of.
         return if Arc::ptr_eq(sealer, &session) { Ok(session) } else { Err(NtStatus::ACCESS_DENIED) };

@@ -167,7 +167,7 @@ fn choose(request: &NegotiateRequest<'_>, requires_encryption: bool) -> Option<N
             security_mode: request.security_mode,
             dialects: request.dialects.iter().collect(),
         },
-        capabilities: large | encryption,
+        capabilities: if large == 0 { 0 } else { large | encryption | capabilities::LEASING },
         security_mode: security_mode::SIGNING_ENABLED,
         cipher,
         signing,

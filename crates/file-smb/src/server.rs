@@ -96,8 +96,9 @@ impl Shared {
     pub(crate) fn begin_session(&self) -> Option<Arc<Session>> {
         loop {
             let bits = (self.random)()?;
-            let id = u64::try_from(bits & u128::from(u64::MAX)).ok()?;
-            if id == 0 || id == u64::MAX {
+            // Some clients keep 32 bits of it.
+            let id = u64::try_from(bits & u128::from(u32::MAX)).ok()?;
+            if id == 0 || id == u64::from(u32::MAX) {
                 continue;
             }
             let mut sessions = self.sessions();

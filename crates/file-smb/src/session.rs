@@ -93,6 +93,11 @@ impl Session {
         self.logon.get().ok_or(NtStatus::USER_SESSION_DELETED)
     }
 
+    /// Whether it has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
     /// Connects a tree.
     ///
     /// # Errors
