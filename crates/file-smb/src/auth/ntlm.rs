@@ -142,11 +142,12 @@ impl Challenged {
             (false, _unused) => None,
         };
         // Names are shown and looked up, so they must be text.
-        let names = (text::decode(&user)?, text::decode(&domain)?, text::decode(workstation.of(message)?));
+        let text = |name: &[u8]| text::decode(name).map_err(|_no_text| NtStatus::LOGON_FAILURE);
+        let names = (text(&user)?, text(&domain)?, text(workstation.of(message)?).unwrap_or_default());
         Ok(Authenticate {
             user_name: names.0,
             domain_name: names.1,
-            workstation: names.2.unwrap_or_default(),
+            workstation: names.2,
             domain,
             response: response.to_vec(),
             has_mic,
@@ -203,7 +204,7 @@ impl Authenticate {
         let mut base_key = Zeroizing::new([0_u8; 16]);
         for position in 0..MAX_HASHES {
             // What is not there is tried too, with a hash that never counts: time says nothing about the number.
-            let hash = hashes.get(position).map_or([0; 16], |hash| *hash.0);
+            let hash = Zeroizing::new(hashes.get(position).map_or([0; 16], |hash| *hash.0));
             let key = Zeroizing::new(self.response_key(&hash)?);
             let expected = hmac_md5(&*key, &[&self.challenged.server_challenge, blob])?;
             let candidate = Zeroizing::new(hmac_md5(&*key, &[&expected])?);

@@ -8,8 +8,8 @@ use super::{
 use crate::NtStatus;
 use bytes::BufMut;
 
-/// More ranges in one LOCK are refused, as by smbd.
-pub const MAX_LOCKS: u16 = 64;
+/// More ranges in one LOCK are refused: each costs a look at all others of the file.
+pub const MAX_LOCKS: u16 = 1024;
 
 /// Flags of a range.
 pub mod lock_flags {
