@@ -18,12 +18,6 @@ names! {
     CONTENT_LANGUAGE: "x-ms-content-language";
     CONTENT_LENGTH: "x-ms-content-length";
     CONTENT_TYPE: "x-ms-content-type";
-    COPY_COMPLETION_TIME: "x-ms-copy-completion-time";
-    COPY_ID: "x-ms-copy-id";
-    COPY_PROGRESS: "x-ms-copy-progress";
-    COPY_SOURCE: "x-ms-copy-source";
-    COPY_STATUS: "x-ms-copy-status";
-    COPY_STATUS_DESCRIPTION: "x-ms-copy-status-description";
     DELETE_SNAPSHOTS: "x-ms-delete-snapshots";
     DELETED_SHARE_NAME: "x-ms-deleted-share-name";
     DELETED_SHARE_VERSION: "x-ms-deleted-share-version";

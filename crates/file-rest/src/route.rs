@@ -8,11 +8,11 @@ use rest::{
     BoxFuture, Caller, Headers, Outcome, Request, Response, ServiceError, caller, headers, route::Routes,
     service_properties,
 };
+use transfer::header_names::COPY_SOURCE;
 
 use crate::{
-    FileService, acl, directories, files, from_url, handles,
-    header_names::{COPY_SOURCE, FILE_REQUEST_INTENT},
-    leases, listing, permissions, preconditions, ranges, renames, shares, unsupported,
+    FileService, acl, directories, files, from_url, handles, header_names::FILE_REQUEST_INTENT, leases, listing,
+    permissions, preconditions, ranges, renames, shares, unsupported,
 };
 
 /// What a path names.
