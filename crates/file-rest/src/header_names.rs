@@ -27,12 +27,16 @@ names! {
     ENABLED_PROTOCOLS: "x-ms-enabled-protocols";
     FILE_ATTRIBUTES: "x-ms-file-attributes";
     FILE_CHANGE_TIME: "x-ms-file-change-time";
+    FILE_COPY_IGNORE_READONLY: "x-ms-file-copy-ignore-readonly";
+    FILE_COPY_IGNORE_READ_ONLY: "x-ms-file-copy-ignore-read-only";
+    FILE_COPY_SET_ARCHIVE: "x-ms-file-copy-set-archive";
     FILE_CREATION_TIME: "x-ms-file-creation-time";
     FILE_EXTENDED_INFO: "x-ms-file-extended-info";
     FILE_ID: "x-ms-file-id";
     FILE_LAST_WRITE_TIME: "x-ms-file-last-write-time";
     FILE_PARENT_ID: "x-ms-file-parent-id";
     FILE_PERMISSION: "x-ms-file-permission";
+    FILE_PERMISSION_COPY_MODE: "x-ms-file-permission-copy-mode";
     FILE_PERMISSION_FORMAT: "x-ms-file-permission-format";
     FILE_PERMISSION_KEY: "x-ms-file-permission-key";
     FILE_PROPERTY_SEMANTICS: "x-ms-file-property-semantics";

@@ -11,8 +11,8 @@ use rest::{
 use transfer::header_names::COPY_SOURCE;
 
 use crate::{
-    FileService, acl, directories, files, from_url, handles, header_names::FILE_REQUEST_INTENT, leases, listing,
-    permissions, preconditions, ranges, renames, shares, unsupported,
+    FileService, acl, copies, directories, files, from_url, handles, header_names::FILE_REQUEST_INTENT, leases,
+    listing, permissions, preconditions, ranges, renames, shares, unsupported,
 };
 
 /// What a path names.
@@ -234,11 +234,11 @@ async fn run(service: &FileService, mut request: Request, operation: Operation) 
         Operation::ListHandles => Box::pin(handles::list(service, caller, &request)),
         Operation::ForceCloseHandles => Box::pin(handles::close(service, caller, &request)),
         Operation::PutRangeFromURL => Box::pin(from_url::put_range(service, caller, &request)),
-        Operation::CopyFile
-        | Operation::AbortCopyFile
-        | Operation::CreateSymbolicLink
-        | Operation::GetSymbolicLink
-        | Operation::CreateHardLink => Box::pin(ready(Err(unsupported::operation(operation)))),
+        Operation::CopyFile => Box::pin(copies::copy(service, caller, &request)),
+        Operation::AbortCopyFile => Box::pin(copies::abort(service, caller, &request)),
+        Operation::CreateSymbolicLink | Operation::GetSymbolicLink | Operation::CreateHardLink => {
+            Box::pin(ready(Err(unsupported::operation(operation))))
+        }
     };
     // Only the caller knows what a refusal may say.
     answer.await.map_err(|error| caller.explain(error))
@@ -246,10 +246,16 @@ async fn run(service: &FileService, mut request: Request, operation: Operation) 
 
 /// Whoever shows a token says that access control of the files themselves is passed over. Other credentials may say so too.
 fn check_intent(caller: &Caller, request: &Request, operation: Operation) -> Result<(), ServiceError> {
+    let is_needed = operation != Operation::GetUserDelegationKey;
+    intent(request, is_needed.then_some(caller))
+}
+
+/// Refuses another intent than backup, and none of whoever shows a token.
+pub(crate) fn intent(request: &Request, caller: Option<&Caller>) -> Result<(), ServiceError> {
     match headers::text(&request.headers, &FILE_REQUEST_INTENT)? {
         Some(text) if text.eq_ignore_ascii_case("backup") => Ok(()),
         Some(text) => Err(ServiceError::invalid_header(FILE_REQUEST_INTENT.as_str(), text)),
-        None if caller.identity().is_some() && operation != Operation::GetUserDelegationKey => {
+        None if caller.is_some_and(|caller| caller.identity().is_some()) => {
             Err(ServiceError::missing_header(FILE_REQUEST_INTENT.as_str()))
         }
         None => Ok(()),
