@@ -21,7 +21,7 @@ mod permissions;
 mod preconditions;
 mod ranges;
 mod renames;
-mod route;
+pub mod route;
 mod share_settings;
 mod shares;
 mod smb_headers;

@@ -5,14 +5,17 @@ use std::future::ready;
 use access::need::Service;
 use http::Method;
 use rest::{
-    BoxFuture, Caller, Headers, Outcome, Request, Response, ServiceError, caller, headers, route::Routes,
+    BoxFuture, Caller, Headers, Outcome, Request, Response, ServiceError, Target, caller, headers, route::Routes,
     service_properties,
 };
 use transfer::header_names::COPY_SOURCE;
 
 use crate::{
-    FileService, acl, copies, directories, files, from_url, handles, header_names::FILE_REQUEST_INTENT, leases,
-    listing, permissions, preconditions, ranges, renames, shares, unsupported,
+    FileService, acl, copies, copy_headers, directories, files, from_url, handles,
+    header_names::FILE_REQUEST_INTENT,
+    leases, listing, permissions, preconditions, ranges, renames, shares,
+    smb_headers::{self, For},
+    unsupported,
 };
 
 /// What a path names.
@@ -172,7 +175,7 @@ impl Operation {
 }
 
 pub(crate) async fn answer(service: &FileService, mut request: Request) -> Outcome {
-    match find(&mut request) {
+    match find(&request.method, &mut request.target, &request.headers) {
         Ok(operation) => Outcome::new(operation.name(), run(service, request, operation).await),
         Err(error) => Outcome::new("Unknown", Err(error)),
     }
@@ -262,17 +265,34 @@ pub(crate) fn intent(request: &Request, caller: Option<&Caller>) -> Result<(), S
     }
 }
 
-fn find(request: &mut Request) -> Result<Operation, ServiceError> {
-    request.target.backslashes_are_slashes()?;
-    let level = match request.target.segments() {
+/// The name of the operation that a request asks for, when it asks for nothing that does not exist and what it says about
+/// attributes, times and descriptors can be read: all that is read of strangers before their credential decides.
+///
+/// # Errors
+/// It is none, or says something that is not understood.
+pub fn named(method: &Method, target: &mut Target, sent: &Headers) -> Result<&'static str, ServiceError> {
+    let operation = find(method, target, sent)?;
+    unsupported::refuse(operation, sent)?;
+    match operation {
+        Operation::CopyFile => copy_headers::read(sent, true).map(drop)?,
+        Operation::CreateFile => smb_headers::read_optional(sent, For::NewFile).map(drop)?,
+        Operation::CreateDirectory => smb_headers::read_optional(sent, For::NewDirectory).map(drop)?,
+        _ => smb_headers::read_optional(sent, For::Existing).map(drop)?,
+    }
+    Ok(operation.name())
+}
+
+fn find(method: &Method, target: &mut Target, sent: &Headers) -> Result<Operation, ServiceError> {
+    target.backslashes_are_slashes()?;
+    let level = match target.segments() {
         (None, None) => Level::Account,
         (Some(_), None) => Level::Share,
         (_, Some(_)) => Level::Path,
     };
-    let restype = request.target.query.get("restype").unwrap_or_default();
-    let comp = request.target.query.get("comp").unwrap_or_default();
-    let operation = TABLE.find(level, &request.method, restype, comp)?;
-    Ok(operation.with_source(&request.headers))
+    let restype = target.query.get("restype").unwrap_or_default();
+    let comp = target.query.get("comp").unwrap_or_default();
+    let operation = TABLE.find(level, method, restype, comp)?;
+    Ok(operation.with_source(sent))
 }
 
 #[cfg(test)]

@@ -50,7 +50,8 @@ impl World {
             ..surroundings()
         };
         let incarnation = Incarnation::open(Arc::new(MemoryEngine::default()), surroundings).await.unwrap();
-        let of = |build: compose::Build| RestService::over(incarnation.store.clone(), |_| build(&incarnation));
+        let services = &incarnation;
+        let of = |build: compose::Build| RestService::over(services.store.clone(), move |_| build(services));
         let (blobs, files) = (of(compose::blob).await.unwrap(), of(compose::file).await.unwrap());
         done(&blobs, "PUT", "/box?restype=container", &[], b"").await;
         let kind = [("x-ms-blob-type", "BlockBlob"), ("x-ms-blob-content-type", "text/blob"), ("x-ms-meta-of", "blob")];
