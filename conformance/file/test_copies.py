@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 from azure.storage.blob import BlobBlock, BlobSasPermissions, BlobServiceClient, generate_blob_sas
-from azure.storage.fileshare import FileSasPermissions, NTFSAttributes, ShareServiceClient, generate_file_sas
+from azure.storage.fileshare import ContentSettings, FileSasPermissions, NTFSAttributes, ShareServiceClient, generate_file_sas
 
 from elsewhere import elsewhere, until
 from expect import refused
@@ -79,7 +79,7 @@ def test_a_file_is_copied_with_what_is_asked_for(share):
     assert (found.creation_time, found.last_write_time) == (before.creation_time, before.last_write_time)
     assert (found.permission_key, found.metadata) == (before.permission_key, {"of": "copy"})
     assert found.file_attributes == "Hidden | Archive"
-    copy.set_http_headers(file_attributes="ReadOnly")
+    copy.set_http_headers(ContentSettings(), file_attributes="ReadOnly")
     with refused(409, "ReadOnlyAttribute"):
         copy.start_copy_from_url(source.url)
     copy.start_copy_from_url(source.url, ignore_read_only=True)
@@ -101,7 +101,7 @@ def test_a_sparse_file_and_a_snapshot_are_copied_as_they_are(share):
     source.upload_range(b"later", offset=0, length=5)
     copy.start_copy_from_url(f"{source.url}?sharesnapshot={snapshot}")
     assert copy.get_file_properties().size == 1 << 40
-    assert [(found["start"], found["end"]) for found in copy.get_ranges()] == [(1 << 39, (1 << 39) + 5)]
+    assert [(found["start"], found["end"]) for found in copy.list_ranges()] == [(1 << 39, (1 << 39) + 5)]
 
 
 def test_a_blob_becomes_a_file(share, container):
