@@ -141,10 +141,10 @@ impl Files {
         source: &Asked<GetFile<'_>>,
     ) -> Result<Copied, FileError> {
         for _ in 0..ATTEMPTS {
-            let (rows, _) = self.view();
             // Who may not copy here is told so, whatever is wrong with the source.
-            asked.authorize(&rows).await?;
-            let from = SourceFile::find(&rows, source, self.now()).await.map_err(FileError::of_source)?;
+            self.admit(asked).await?;
+            // With what was written through handles; whether it may be read is decided in the transaction.
+            let from = self.look(source, &source.address).await.map_err(FileError::of_source)?;
             let claimed = self.claim_at(from.at, from.share.unit, &from.node, source.open());
             let _claim = claimed.map_err(FileError::of_source)?;
             let read = from.node.inode;

@@ -127,6 +127,9 @@ impl Files {
             let (rows, _) = self.view();
             asked.authorize(&rows).await?;
             let (share, spot, old) = there(&rows, address).await?;
+            if let Some(old) = &old {
+                self.settle(share.unit, old).await?;
+            }
             let _claim = old.as_ref().map(|old| self.claim(share.unit, old, open)).transpose()?;
             let replaced = spot.entry.as_ref().map(|entry| entry.inode);
             // Creators of one name queue on the directory's side of it; who replaces, on the file.

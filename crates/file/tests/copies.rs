@@ -255,6 +255,35 @@ fn what_is_copied_into_is_left_alone() {
 }
 
 #[test]
+fn what_a_handle_writes_waits_for_the_end_of_a_copy_and_stands_in_nobodys_way() {
+    run(async {
+        let world = World::new().await;
+        world.create_file("d", 1).await.unwrap();
+        let write = OpenMode { access: Access::WRITE, share: ShareMode::ALL };
+        let handle = world.open("d", Disposition::Open, write, false).await.unwrap().handle;
+        world.files.write_at(&handle, 0, Bytes::from_static(b"before"), false).await.unwrap();
+        let (_, pending) = begin(&world, "d", 4).await.unwrap();
+        world.files.write_at(&handle, 2, Bytes::from_static(b"!"), false).await.unwrap();
+        let refused = world.files.flush(&handle).await;
+        assert!(matches!(refused, Err(FileError::PendingCopyOperation)), "{refused:?}");
+        world.files.tend_opens().await.unwrap();
+        world.snapshot().await;
+        assert_eq!(state(&world, "d").await, Some((CopyStatus::Pending, 0, 4)));
+        piece(&world, &pending, 0, b"copy").await.unwrap();
+        world.files.finish_copy(&pending).await.unwrap();
+        world.files.close(handle).await.unwrap();
+        assert_eq!(world.read("d", None).await.unwrap(), b"co!y");
+        // What is written and not flushed is copied too.
+        let handle = world.open("d", Disposition::Open, write, false).await.unwrap().handle;
+        world.files.write_at(&handle, 0, Bytes::from_static(b"new"), false).await.unwrap();
+        world.copy("d", None, "copy").await.unwrap();
+        assert_eq!(world.read("copy", None).await.unwrap(), b"newy");
+        world.files.close(handle).await.unwrap();
+        world.audit().await;
+    });
+}
+
+#[test]
 fn a_copy_ends_by_an_abort_a_failure_or_with_its_file() {
     run(async {
         let world = World::new().await;
