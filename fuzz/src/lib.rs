@@ -36,6 +36,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("sas", credentials::sas),
     ("bearer", credentials::bearer),
     ("file_path", files::path),
+    ("file_route", files::operation),
     ("smb_frame", smb::frame),
     ("smb_negotiate", smb::negotiate),
     ("smb_spnego", smb::spnego),
