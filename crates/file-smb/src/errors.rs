@@ -55,7 +55,7 @@ pub(crate) fn status_of(error: &FileError) -> NtStatus {
         FileError::InvalidPermission(_) => NtStatus::INVALID_SECURITY_DESCR,
         FileError::PermissionNotFound => NtStatus::OBJECT_NAME_NOT_FOUND,
         FileError::InvalidRange { .. } | FileError::RangeBehindTheEnd { .. } => NtStatus::END_OF_FILE,
-        FileError::Denied(_) | FileError::SourceDenied(_) | FileError::UnauthorizedOverwrite => NtStatus::ACCESS_DENIED,
+        FileError::Denied(_) | FileError::UnauthorizedOverwrite => NtStatus::ACCESS_DENIED,
         FileError::Store(error) => of_store(error),
         FileError::ShareHasSnapshots
         | FileError::ShareSnapshotCountExceeded
