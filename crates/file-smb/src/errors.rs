@@ -56,6 +56,7 @@ pub(crate) fn status_of(error: &FileError) -> NtStatus {
         FileError::PermissionNotFound => NtStatus::OBJECT_NAME_NOT_FOUND,
         FileError::InvalidRange { .. } | FileError::RangeBehindTheEnd { .. } => NtStatus::END_OF_FILE,
         FileError::Denied(_) | FileError::UnauthorizedOverwrite => NtStatus::ACCESS_DENIED,
+        FileError::Source(error) => status_of(error),
         FileError::Store(error) => of_store(error),
         FileError::ShareHasSnapshots
         | FileError::ShareSnapshotCountExceeded
