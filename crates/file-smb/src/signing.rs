@@ -6,7 +6,7 @@ use crate::{
     NtStatus,
     wire::{
         contexts,
-        header::{Command, Header, SIGNATURE, flags},
+        header::{Command, HEADER, Header, SIGNATURE, flags},
         negotiate::dialect,
     },
 };
