@@ -24,8 +24,10 @@ use crate::{
     secrets::Secrets,
     session::{Logon, Session},
     wire::{
-        compound, frame,
-        header::Header,
+        compound,
+        contexts::signing,
+        frame,
+        header::{Header, flags},
         negotiate::{dialect, security_mode},
         session::{SESSION_FLAG_BINDING, SESSION_FLAG_ENCRYPT_DATA, SessionSetupRequest, SessionSetupResponse},
     },
@@ -50,6 +52,9 @@ pub(crate) async fn setup(
 ) -> Option<Frame> {
     let how = connection.negotiated.get()?;
     let part = compound::split(bytes).next()?.ok()?;
+    if let Some(refused) = refuse_binding(connection, how, header, part.message) {
+        return refused;
+    }
     let outcome = match begin(connection, how, header) {
         Ok(mut pending) => {
             if how.dialect == dialect::SMB_3_1_1 {
@@ -73,7 +78,7 @@ pub(crate) async fn setup(
             let response = SessionSetupResponse { session_flags, security_buffer: &buffer };
             (session.id, Ok(Reply::body(|body| response.encode(body))), Some(session), None)
         }
-        Err(status) => (header.session_id, Err(status), None, None),
+        Err(status) => (header.session_id, Err(status), known_sender(connection, header, part.message), None),
     };
     let mut answer = Answer::new(header, outcome, has_contexts);
     answer.header.session_id = session_id;
@@ -91,6 +96,43 @@ pub(crate) async fn setup(
         logons.insert(session_id, pending);
     }
     Some(framed)
+}
+
+/// A session belongs to one connection: who wants to bind it to another is refused, in the name of the session, and told the
+/// first thing that stands against it.
+fn refuse_binding(
+    connection: &Arc<Connection>,
+    how: &Negotiated,
+    header: &Header,
+    message: &[u8],
+) -> Option<Option<Frame>> {
+    let request = SessionSetupRequest::parse(message).ok()?;
+    if request.flags & SESSION_FLAG_BINDING == 0 {
+        return None;
+    }
+    let session = connection.shared.session(header.session_id);
+    let other = session.as_ref().and_then(|session| session.logon().ok());
+    let is_gmac = |number: u16| number == signing::AES_GMAC;
+    let status = match other {
+        _ if how.dialect < dialect::SMB_3_0 => NtStatus::REQUEST_NOT_ACCEPTED,
+        None => NtStatus::USER_SESSION_DELETED,
+        Some(other) if is_gmac(how.signing) && !is_gmac(other.signing) => NtStatus::NOT_SUPPORTED,
+        Some(other) if is_gmac(other.signing) && !is_gmac(how.signing) => NtStatus::REQUEST_OUT_OF_SEQUENCE,
+        Some(other) if other.dialect != how.dialect || other.cipher != how.cipher => NtStatus::INVALID_PARAMETER,
+        Some(_) => NtStatus::REQUEST_NOT_ACCEPTED,
+    };
+    let mut answer = Answer::new(header, Err(status), how.dialect == dialect::SMB_3_1_1);
+    answer.header.credits = connection.grant(header);
+    answer.signer = known_sender(connection, header, message);
+    Some(answers::frame(vec![answer], None))
+}
+
+/// The session, of any connection, whose holder has signed a request: its refusal is signed too. Only then: nobody else makes
+/// us sign anything.
+fn known_sender(connection: &Connection, header: &Header, message: &[u8]) -> Option<Arc<Session>> {
+    let session = connection.shared.session(header.session_id)?;
+    let is_signed = header.has(flags::SIGNED) && session.logon().is_ok_and(|logon| logon.secrets.verify(message));
+    is_signed.then_some(session)
 }
 
 enum Stepped {
@@ -123,10 +165,6 @@ async fn step(
     message: &[u8],
 ) -> Result<Stepped, NtStatus> {
     let request = SessionSetupRequest::parse(message)?;
-    if request.flags & SESSION_FLAG_BINDING != 0 {
-        // One connection a session.
-        return Err(NtStatus::REQUEST_NOT_ACCEPTED);
-    }
     let Pending { session, acceptor, preauth } = pending;
     let shared = &connection.shared;
     let random = (shared.random)().ok_or(NtStatus::INSUFFICIENT_RESOURCES)?.to_le_bytes();
@@ -159,7 +197,16 @@ async fn step(
     let owner = Arc::new(owner(connection, session.id, established.workstation()));
     let previous = request.previous_session_id;
     let unit = grant.account().unit;
-    let logon = Logon { grant, secrets, must_sign, must_encrypt, owner };
+    let logon = Logon {
+        grant,
+        secrets,
+        dialect: how.dialect,
+        cipher: how.cipher,
+        signing: how.signing,
+        must_sign,
+        must_encrypt,
+        owner,
+    };
     session.logon.set(logon).map_err(|_| NtStatus::REQUEST_NOT_ACCEPTED)?;
     connection.seat.becomes_known();
     connection.sessions().insert(session.id, Arc::clone(&session));
@@ -209,8 +256,10 @@ fn verify(
 /// A logon that failed: its session is none, and who has failed often waits for the answer.
 async fn failed(connection: &Arc<Connection>, session: &Session, status: NtStatus) -> NtStatus {
     let shared = &connection.shared;
-    if session.logon.get().is_none() {
-        shared.forget(session.id);
+    // Also one that has logged on before and now shows something else.
+    shared.forget(session.id);
+    if connection.sessions().remove(&session.id).is_some() {
+        session.end(&shared.files).await;
     }
     let wait = shared.throttle.failed(connection.peer.ip(), shared.files.now());
     let _over_or_waited = tokio::time::timeout(wait, connection.over.cancelled()).await;

@@ -42,6 +42,9 @@ impl Secrets {
 
     /// Signs a message, of which the last part may be apart.
     pub(crate) fn sign(&self, message: &mut [u8], payload: &[u8]) -> Option<()> {
+        if payload.is_empty() {
+            return self.signer.sign(message).ok();
+        }
         let (head, rest) = message.split_at_mut_checked(HEADER)?;
         self.signer.sign_parts(head, &[rest, payload]).ok()
     }

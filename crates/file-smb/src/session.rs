@@ -42,6 +42,10 @@ pub(crate) struct Session {
 pub(crate) struct Logon {
     pub(crate) grant: Grant,
     pub(crate) secrets: Secrets,
+    /// What its connection speaks.
+    pub(crate) dialect: u16,
+    pub(crate) cipher: u16,
+    pub(crate) signing: u16,
     /// Requests that are not signed are refused.
     pub(crate) must_sign: bool,
     /// Requests that are not encrypted are refused.

@@ -79,8 +79,9 @@ impl Signer {
     /// # Errors
     /// `INTERNAL_ERROR`: it has no header.
     pub fn sign(&self, message: &mut [u8]) -> Result<(), NtStatus> {
-        let (head, rest) = message.split_at_mut_checked(HEADER).ok_or(NtStatus::INTERNAL_ERROR)?;
-        self.sign_parts(head, &[rest])
+        prepare(message)?;
+        let signature = self.signature(&[message])?;
+        put(message, &signature)
     }
 
     /// Signs a message whose header is apart from the rest, such as the data of a READ: sets the flag and the signature in
@@ -89,13 +90,12 @@ impl Signer {
     /// # Errors
     /// `INTERNAL_ERROR`: it has no header.
     pub fn sign_parts(&self, head: &mut [u8], rest: &[&[u8]]) -> Result<(), NtStatus> {
-        if let Some(flag) = head.get_mut(16) {
-            *flag |= u8::try_from(flags::SIGNED).unwrap_or_default();
-        }
-        head.get_mut(SIGNATURE).ok_or(NtStatus::INTERNAL_ERROR)?.fill(0);
-        let signature = self.signature(head, rest)?;
-        head.get_mut(SIGNATURE).ok_or(NtStatus::INTERNAL_ERROR)?.copy_from_slice(&signature);
-        Ok(())
+        prepare(head)?;
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(rest.len().saturating_add(1));
+        parts.push(head);
+        parts.extend_from_slice(rest);
+        let signature = self.signature(&parts)?;
+        put(head, &signature)
     }
 
     /// Whether the signature of a message is right.
@@ -106,37 +106,48 @@ impl Signer {
         let mut unsigned = *head;
         let Some(field) = unsigned.get_mut(SIGNATURE) else { return false };
         field.fill(0);
-        self.signature(&unsigned, &[rest]).is_ok_and(|expected| expected.ct_eq(sent).into())
+        self.signature(&[&unsigned, rest]).is_ok_and(|expected| expected.ct_eq(sent).into())
     }
 
-    /// The signature of a message whose header has zeros in its place.
-    fn signature(&self, head: &[u8], rest: &[&[u8]]) -> Result<[u8; 16], NtStatus> {
+    /// The signature of a message whose header, which the first part begins with, has zeros in its place.
+    fn signature(&self, parts: &[&[u8]]) -> Result<[u8; 16], NtStatus> {
         match &self.0 {
             Kind::Hmac(key) => {
                 let mut context = hmac::Context::with_key(key);
-                context.update(head);
-                rest.iter().for_each(|part| context.update(part));
+                parts.iter().for_each(|part| context.update(part));
                 context.sign().as_ref().first_chunk().copied().ok_or(NtStatus::INTERNAL_ERROR)
             }
             Kind::Cmac(key) => {
                 let mut mac = key.as_ref().clone();
-                mac.update(head);
-                rest.iter().for_each(|part| mac.update(part));
+                parts.iter().for_each(|part| mac.update(part));
                 Ok(mac.finalize().into_bytes().into())
             }
             Kind::Gmac(key) => {
-                let nonce = aead::Nonce::assume_unique_for_key(gmac_nonce(head)?);
-                // Additional data must be in one piece: here alone it is put together.
-                let mut whole =
-                    Vec::with_capacity(rest.iter().map(|part| part.len()).sum::<usize>().saturating_add(HEADER));
-                whole.extend_from_slice(head);
-                rest.iter().for_each(|part| whole.extend_from_slice(part));
-                let tag = key.seal_in_place_separate_tag(nonce, aead::Aad::from(&whole), &mut []);
+                let nonce = gmac_nonce(parts.first().copied().unwrap_or_default())?;
+                let nonce = aead::Nonce::assume_unique_for_key(nonce);
+                // Additional data must be in one piece: here alone parts are put together.
+                let tag = match parts {
+                    [whole] => key.seal_in_place_separate_tag(nonce, aead::Aad::from(*whole), &mut []),
+                    parts => key.seal_in_place_separate_tag(nonce, aead::Aad::from(parts.concat()), &mut []),
+                };
                 let tag = tag.map_err(|_too_long| NtStatus::INTERNAL_ERROR)?;
                 tag.as_ref().try_into().map_err(|_length| NtStatus::INTERNAL_ERROR)
             }
         }
     }
+}
+
+/// Sets the flag in a header and takes away its signature.
+fn prepare(head: &mut [u8]) -> Result<(), NtStatus> {
+    // The lowest byte of the flags, which has the bit.
+    let flag = head.get_mut(16).ok_or(NtStatus::INTERNAL_ERROR)?;
+    *flag |= u8::try_from(flags::SIGNED).unwrap_or_default();
+    put(head, &[0; 16])
+}
+
+fn put(head: &mut [u8], signature: &[u8; 16]) -> Result<(), NtStatus> {
+    head.get_mut(SIGNATURE).ok_or(NtStatus::INTERNAL_ERROR)?.copy_from_slice(signature);
+    Ok(())
 }
 
 /// The message id, then who sends it (1 is the server) and whether it is a CANCEL (2).
@@ -156,7 +167,7 @@ fn gmac_nonce(head: &[u8]) -> Result<[u8; 12], NtStatus> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hex;
+    use crate::{hex, wire::header::HEADER};
 
     #[test]
     fn algorithms_of_dialects() {
