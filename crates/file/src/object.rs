@@ -11,6 +11,7 @@ use crate::{
     share::ShareAddress,
     state::{Node, Share, SmbProperties},
     tree::{Found, Tree},
+    unflushed::Overlay,
 };
 
 /// Names a directory or a file, or the state of one that a snapshot of the share keeps.
@@ -100,6 +101,16 @@ impl NodeProperties {
             smb: node.smb,
             metadata: node.metadata,
             file,
+        }
+    }
+
+    /// What is not flushed yet counts too.
+    pub(crate) fn lay_over(&mut self, overlay: &Overlay) {
+        if let Some(file) = &mut self.file
+            && overlay.length > 0
+        {
+            file.length = file.length.max(overlay.length);
+            self.smb.written = self.smb.written.max(overlay.written);
         }
     }
 

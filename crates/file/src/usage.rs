@@ -74,8 +74,12 @@ pub(crate) async fn check_quota(rows: &impl Read, share: &Share, growth: u64) ->
         return Ok(()); // also a share whose quota was lowered below what it holds can be written where it has bytes
     }
     let held = total(rows, share.unit).await?;
-    let quota = u64::from(share.settings.quota_gib).saturating_mul(GIB);
-    if held.saturating_add(growth) > quota { Err(FileError::ShareSizeLimitReached) } else { Ok(()) }
+    if held.saturating_add(growth) > quota(share) { Err(FileError::ShareSizeLimitReached) } else { Ok(()) }
+}
+
+/// The most bytes that a share may hold.
+pub(crate) fn quota(share: &Share) -> u64 {
+    u64::from(share.settings.quota_gib).saturating_mul(GIB)
 }
 
 pub(crate) fn encode(bytes: u64) -> bytes::Bytes {

@@ -151,6 +151,8 @@ impl Files {
             let share = address.share.writable(&rows).await?;
             let tree = Tree::of(&share);
             let node = tree.find(&rows, address.components(), At::Present).await?.node;
+            // What was written through handles comes first.
+            self.settle(share.unit, &node).await?;
             let _claim = self.claim(share.unit, &node, asked.open())?;
             let (inode, latch) = (node.inode, tree.latch(node.inode));
             let scope = if reclaims { Scope::of(&latch).reclaims() } else { Scope::of(&latch) };

@@ -41,7 +41,7 @@ use file::{
     usage::GetShareStats,
 };
 use store::clock::SystemTime;
-use store_memory::MemoryEngine;
+use store_memory::{ManualTime, MemoryEngine};
 pub use types::Timestamp;
 use types::{FilePath, HttpHeaders, Metadata, ShareName, UnitId};
 
@@ -73,7 +73,16 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        let engine = MemoryEngine::new(SystemTime::default());
+        Self::on(MemoryEngine::new(SystemTime::default())).await
+    }
+
+    /// Time passes only when the test says so.
+    pub async fn timed() -> (Self, ManualTime) {
+        let time = ManualTime::default();
+        (Self::on(MemoryEngine::new(time.clone())).await, time)
+    }
+
+    async fn on(engine: MemoryEngine) -> Self {
         let files = Files::new(engine.store());
         let create = CreateShare {
             account: ACCOUNT,
