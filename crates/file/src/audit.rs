@@ -308,3 +308,6 @@ fn expect(holds: bool, otherwise: &'static str) -> Result<(), StoreError> {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;
