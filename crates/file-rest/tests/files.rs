@@ -270,7 +270,7 @@ async fn what_does_not_exist_is_refused_by_name() {
     let (mode, restore) = (with("x-ms-mode", "0644"), with("x-ms-file-property-semantics", "Restore"));
     let copy = [("x-ms-copy-source", "http://127.0.0.1/devstoreaccount1/abc/d/f")];
     let (header, query) = ((400, "UnsupportedHeader"), (400, "InvalidQueryParameterValue"));
-    let table: [support::Refusal<'_>; 10] = [
+    let table: [support::Refusal<'_>; 8] = [
         ("PUT", "/abc/g", &mode, b"", header),
         ("PUT", "/abc/g", &restore, b"", header),
         ("PUT", "/other?restype=share", &[("x-ms-enabled-protocols", "NFS")], b"", (400, "InvalidHeaderValue")),
@@ -278,8 +278,6 @@ async fn what_does_not_exist_is_refused_by_name() {
         ("PUT", "/abc/g?restype=symboliclink", &[("x-ms-link-text", "d/f")], b"", query),
         ("GET", "/abc/g?restype=symboliclink", &[], b"", query),
         ("PUT", "/abc/g?restype=hardlink", &[("x-ms-file-target-file", "/d/f")], b"", query),
-        ("PUT", "/abc/g", &copy, b"", header),
-        ("PUT", "/abc/d/f?comp=copy&copyid=1", &[("x-ms-copy-action", "abort")], b"", query),
         ("GET", "/abc/d/f", &copy, b"", header),
     ];
     refused(&files, &table).await;
