@@ -109,7 +109,7 @@ fn destination<'a>(
     let [ignores, as_before] = ignores;
     Ok(CopyFile {
         address: names::written_path(caller, request)?,
-        preconditions: preconditions::of_path(caller, sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, sent)?,
         source_url: source.shown(),
         copy_id: request.request_id.to_string(),
         metadata: metadata::is_sent(sent).then(|| metadata::from_headers(sent)).transpose()?,
