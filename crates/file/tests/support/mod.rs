@@ -40,7 +40,7 @@ use file::{
     share_snapshot::SnapshotShare,
     usage::GetShareStats,
 };
-use store::clock::SystemTime;
+use store::{Store, clock::SystemTime};
 use store_memory::MemoryEngine;
 pub use types::Timestamp;
 use types::{FilePath, HttpHeaders, Metadata, ShareName, UnitId};
@@ -74,7 +74,13 @@ pub struct World {
 impl World {
     pub async fn new() -> Self {
         let engine = MemoryEngine::new(SystemTime::default());
-        let files = Files::new(engine.store());
+        let store = engine.store();
+        Self::on(engine, store).await
+    }
+
+    /// The same on a store that a test made around the engine.
+    pub async fn on(engine: MemoryEngine, store: Store) -> Self {
+        let files = Files::new(store);
         let create = CreateShare {
             account: ACCOUNT,
             name: ShareName::parse("share").unwrap(),
