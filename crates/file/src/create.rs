@@ -244,7 +244,7 @@ async fn replace(
         return Err(FileError::PendingCopyOperation);
     }
     let kept = tree.epochs.keeps(node.since);
-    usage::add(txn, tree.share, node.inode, -content::signed(old.allocated)).await?;
+    usage::shrink(txn, tree.share, node.inode, old.allocated).await?;
     content::let_go(txn, tree, node.inode, &old, kept).await?;
     node.since = tree.epochs.current;
     node.smb = request.smb.made(txn, tree.share, false, parent.smb.permission).await?;

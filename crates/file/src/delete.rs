@@ -77,7 +77,7 @@ pub(crate) async fn remove(txn: &Txn, tree: &Tree, parent: Inode, name: &str, no
     tree.delete_entry(txn, parent, name).await?;
     let kept = tree.delete_node(txn, node.inode).await?;
     if let Some(file) = &node.file {
-        usage::add(txn, tree.share, node.inode, -content::signed(file.allocated)).await?;
+        usage::shrink(txn, tree.share, node.inode, file.allocated).await?;
         content::let_go(txn, tree, node.inode, file, kept).await?;
     }
     Ok(())
