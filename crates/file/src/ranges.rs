@@ -102,9 +102,10 @@ impl Files {
         asked: &Asked<PutRange<'_>>,
         length: Option<u64>,
     ) -> Result<Begun<'_>, FileError> {
-        let (rows, now) = self.view();
+        let rows = self.store.snapshot();
         let allowed = asked.authorize(&rows).await?;
         if is_decided_early(length) {
+            let now = self.now();
             let share = allowed.address.share.writable(&rows).await?;
             let mut node = Tree::of(&share).find(&rows, allowed.address.components(), At::Present).await?.node;
             let _claim = self.claim(share.unit, &node, allowed.open())?;
