@@ -17,6 +17,8 @@ pub(crate) struct Peer {
     pub(crate) queue_port: u16,
     /// The port of its Table service.
     pub(crate) table_port: u16,
+    /// The port of its File service; none of another peer.
+    pub(crate) file_port: u16,
     child: Child,
     /// From its start to the first answers of its services.
     pub(crate) start: Duration,
@@ -51,8 +53,10 @@ impl Peer {
             Ok(digits.chars().take_while(char::is_ascii_digit).collect::<String>().parse()?)
         };
         let (port, queue_port, table_port) = (port_of("Blob")?, port_of("Queue")?, port_of("Table")?);
+        // A build of before has none; `against` measures those too.
+        let file_port = port_of("File").unwrap_or_default();
         std::thread::spawn(move || lines.for_each(drop));
-        let mut peer = Self { port, queue_port, table_port, child, start: Duration::ZERO };
+        let mut peer = Self { port, queue_port, table_port, file_port, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(peer)
     }
@@ -60,7 +64,7 @@ impl Peer {
     /// Something that runs already; the child that is dropped with it is only a stand-in.
     pub(crate) fn running(port: u16) -> anyhow::Result<Self> {
         let child = Command::new("true").spawn()?;
-        Ok(Self { port, queue_port: port, table_port: port, child, start: Duration::ZERO })
+        Ok(Self { port, queue_port: port, table_port: port, file_port: port, child, start: Duration::ZERO })
     }
 
     /// Azurite, as `cargo xtask bench` installed it; `None` when it did not.
@@ -75,7 +79,7 @@ impl Peer {
         }
         let start = Instant::now();
         let child = command.stdout(Stdio::null()).spawn().context("cannot start Azurite")?;
-        let mut peer = Self { port, queue_port: queue, table_port: table, child, start: Duration::ZERO };
+        let mut peer = Self { port, queue_port: queue, table_port: table, file_port: 0, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(Some(peer))
     }
@@ -109,14 +113,14 @@ impl Peer {
         let start = Instant::now();
         let child =
             Command::new("/usr/sbin/nginx").arg("-c").arg(&configuration).arg("-e").arg(at("error.log")).spawn()?;
-        let mut peer = Self { port, queue_port: 0, table_port: 0, child, start: Duration::ZERO };
+        let mut peer = Self { port, queue_port: 0, table_port: 0, file_port: 0, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(Some(peer))
     }
 
     /// Until it answers at every port that it has: some open them one after the other.
     fn wait(&mut self, start: Instant) -> anyhow::Result<()> {
-        let ports = [self.port, self.queue_port, self.table_port];
+        let ports = [self.port, self.queue_port, self.table_port, self.file_port];
         while ports.iter().any(|port| *port != 0 && answer(*port).is_err()) {
             anyhow::ensure!(start.elapsed() < Duration::from_secs(60), "it did not start within a minute");
             anyhow::ensure!(self.child.try_wait()?.is_none(), "it ended at once");

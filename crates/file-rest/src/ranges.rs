@@ -53,9 +53,9 @@ async fn update(service: &FileService, caller: &Caller, mut request: Request) ->
     });
     let begun = waiting::done(&request, || service.files.begin_put_range(&asked, Some(upload.length))).await?;
     // The service tells the MD5 of every range.
-    let received = upload.receive(begun, &mut request, true).await?;
+    let received = upload.receive_to_tell(begun, &mut request).await?;
     let written = waiting::done(&request, || service.files.put_range(&asked, &received.body)).await?;
-    Ok(upload.acknowledged(answered(caller.version, written), &received))
+    Ok(upload.acknowledged(answered(caller.version, written), &received.told().await))
 }
 
 async fn clear(service: &FileService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
