@@ -25,7 +25,9 @@ pub(crate) fn of(error: FileError) -> ServiceError {
         FileError::Wait(_) => cache_flush_delay(),
         FileError::TooManyWaiters(_) => ServiceError::busy("Too many requests wait for the file."),
         // Only SMB opens and marks files.
-        FileError::NotOpened(_) | FileError::NotMarked(_) => ServiceError::internal(),
+        FileError::NotOpened(_) | FileError::NotMarked(_) | FileError::NotDone(_) | FileError::NotMoved(_) => {
+            ServiceError::internal()
+        }
         FileError::TooLarge(limit) => ServiceError::body_too_large(limit),
         FileError::ChangesTooOften => ServiceError::busy("The file changes too often."),
         FileError::ShareNotFound => say(ErrorCode::ShareNotFound, "The specified share does not exist."),

@@ -114,6 +114,9 @@ impl Files {
                 Some(entry) => tree.node(&rows, entry.inode, At::Present).await?,
                 None => None,
             };
+            if let Some(old) = &old {
+                self.settle(share.unit, old).await?;
+            }
             let open = RestRequest { operation: RestOperation::CreateFile, range: None, ignores_read_only: false };
             let _claim = old.as_ref().map(|old| self.claim(share.unit, old, open)).transpose()?;
             let replaced = spot.entry.as_ref().map(|entry| entry.inode);

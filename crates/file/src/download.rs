@@ -17,6 +17,7 @@ use store::{Read, Scope, Snapshot, StoreError, Txn, content_map, reader::Content
 use crate::{
     Files,
     errors::FileError,
+    handle_io::Look,
     history::At,
     keys, needs,
     object::{Address, NodeProperties},
@@ -109,14 +110,11 @@ impl Files {
     pub async fn get_file(&self, asked: &Asked<GetFile<'_>>) -> Result<Download, FileError> {
         for attempt in 0..ATTEMPTS {
             // The view is held until the bytes are open: until then nothing it refers to can go.
-            let (rows, now) = self.view();
-            let request = asked.authorize(&rows).await?;
-            let (share, at, found) = request.address.read(&rows).await?;
-            let node = found.node;
-            let _claim = self.claim_at(at, share.unit, &node, request.open())?;
-            request.preconditions.admit_read(&node, now)?;
+            let Look { rows, now, share, at, node } = self.look(asked, &asked.address).await?;
+            let _claim = self.claim_at(at, share.unit, &node, asked.open())?;
+            asked.preconditions.admit_read(&node, now)?;
             let Some(file) = &node.file else { return Err(FileError::ResourceTypeMismatch) };
-            let range = request.wanted(file.length)?;
+            let range = asked.wanted(file.length)?;
             let opened = self.open_content(&rows, &share, at, &node, range.clone(), attempt >= UNKEPT).await?;
             if let Some(reader) = opened {
                 return Ok(Download { properties: NodeProperties::of(node, now), reader, range });

@@ -10,7 +10,7 @@ use concurrency::{
 };
 use store::StoreError;
 
-use crate::opens::{ClaimRefusal, NotMarked, NotOpened, Ticket, TooManyWaiters};
+use crate::opens::{ClaimRefusal, IoRefusal, NotMarked, NotMoved, NotOpened, Ticket, TooManyWaiters};
 
 /// What a refusal is about: the same rule has another code for a share and for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,12 @@ pub enum FileError {
     /// The file cannot be marked for deletion.
     #[error(transparent)]
     NotMarked(#[from] NotMarked),
+    /// A handle may not read or write.
+    #[error(transparent)]
+    NotDone(#[from] IoRefusal),
+    /// A handle may not move its file.
+    #[error(transparent)]
+    NotMoved(#[from] NotMoved),
     /// More requests wait for the file than may (503 ServerBusy).
     #[error(transparent)]
     TooManyWaiters(#[from] TooManyWaiters),

@@ -18,8 +18,9 @@ use crate::{
     history::{self, At},
     keys, needs,
     object::{Address, NodeProperties},
-    state::{Entry, Share},
-    tree::{Found, Tree},
+    opens::FileKey,
+    state::{Entry, Node, Share},
+    tree::Tree,
 };
 
 /// Rows that a page looks at beyond those it shows.
@@ -66,6 +67,14 @@ pub struct Listed {
     pub properties: NodeProperties,
 }
 
+/// Which entries of a directory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page<'a> {
+    pub(crate) prefix: &'a str,
+    pub(crate) marker: Option<&'a str>,
+    pub(crate) limit: usize,
+}
+
 impl Files {
     /// Lists a directory. What is going to be deleted is not shown.
     ///
@@ -78,29 +87,30 @@ impl Files {
         if !found.node.is_directory() {
             return Err(FileError::ResourceNotFound);
         }
-        self.page(&rows, &share, at, found, &request, now).await
+        let page = Page { prefix: &request.prefix, marker: request.marker.as_deref(), limit: request.limit };
+        self.page(&rows, &share, at, found.node, page, now).await
     }
 
-    async fn page(
+    pub(crate) async fn page(
         &self,
         rows: &impl Read,
         share: &Share,
         at: At,
-        found: Found,
-        request: &ListEntries,
+        found: Node,
+        page: Page<'_>,
         now: Timestamp,
     ) -> Result<Listing, FileError> {
         let tree = Tree::of(share);
-        let directory = found.node.inode;
+        let directory = found.inode;
         let hidden = match at {
             At::Present => self.opens.hidden(share.unit, directory),
             At::Epoch(_) => BTreeSet::new(),
         };
-        let mut names = Names::new(rows, &tree, directory, at, request);
+        let mut names = Names::new(rows, &tree, directory, at, page);
         let (mut entries, mut bytes, mut passed) = (Vec::new(), 0, 0);
         let next = loop {
             let Some((key, entry)) = names.next().await? else { break None };
-            if entries.len() >= request.limit || bytes >= PAGE_BYTES || passed >= PASSED_OVER {
+            if entries.len() >= page.limit || bytes >= PAGE_BYTES || passed >= PASSED_OVER {
                 break Some(key);
             }
             let Some(entry) = entry.filter(|entry| !hidden.contains(&entry.inode)) else {
@@ -109,9 +119,14 @@ impl Files {
             };
             let node = tree.named(rows, &entry, at).await?;
             bytes += entry.name.len();
-            entries.push(Listed { name: entry.name, properties: NodeProperties::of(node, now) });
+            let mut properties = NodeProperties::of(node, now);
+            if at == At::Present {
+                let file = FileKey { share: share.unit, inode: entry.inode };
+                properties.lay_over(&self.unflushed.overlay(file, 0, 0));
+            }
+            entries.push(Listed { name: entry.name, properties });
         };
-        Ok(Listing { directory: NodeProperties::of(found.node, now), entries, next })
+        Ok(Listing { directory: NodeProperties::of(found, now), entries, next })
     }
 }
 
@@ -153,11 +168,11 @@ impl Ahead {
 }
 
 impl Names {
-    fn new(rows: &impl Read, tree: &Tree, directory: Inode, at: At, request: &ListEntries) -> Self {
-        let prefix = tree.comparison.key(&request.prefix);
+    fn new(rows: &impl Read, tree: &Tree, directory: Inode, at: At, page: Page<'_>) -> Self {
+        let prefix = tree.comparison.key(page.prefix);
         let range = |kind: u8| {
             let mut range = keys::entries(kind, tree.share, directory, &prefix);
-            if let Some(marker) = &request.marker {
+            if let Some(marker) = page.marker {
                 let place: KeyBuilder = keys::entry(kind, tree.share, directory, marker);
                 let start = place.build();
                 if start > range.start {

@@ -11,6 +11,7 @@ use types::Timestamp;
 use crate::{
     Files,
     errors::FileError,
+    handle_io::Look,
     history::At,
     needs,
     object::Address,
@@ -83,14 +84,13 @@ impl Files {
     /// The file does not exist or is a directory, what is open, a lease or a condition stands against it, there is no such
     /// snapshot to compare with, or the store failed.
     pub async fn list_ranges(&self, asked: &Asked<ListRanges<'_>>) -> Result<Ranges, FileError> {
-        let (rows, now) = self.view();
-        let request = asked.authorize(&rows).await?;
-        let (share, at, found) = request.address.read(&rows).await?;
+        let Look { rows, now, share, at, node } = self.look(asked, &asked.address).await?;
+        let request: &ListRanges<'_> = asked;
         let open = RestRequest { operation: RestOperation::ListRanges, range: None, ignores_read_only: false };
-        let _claim = self.claim_at(at, share.unit, &found.node, open)?;
-        request.preconditions.admit_read(&found.node, now)?;
-        let written = Written::of(&found.node);
-        let Some(file) = &found.node.file else { return Err(FileError::ResourceTypeMismatch) };
+        let _claim = self.claim_at(at, share.unit, &node, open)?;
+        request.preconditions.admit_read(&node, now)?;
+        let written = Written::of(&node);
+        let Some(file) = &node.file else { return Err(FileError::ResourceTypeMismatch) };
         let (start, end) = match request.range {
             None => (0, file.length),
             Some((start, _)) if start >= file.length => {
@@ -99,7 +99,7 @@ impl Files {
             Some((start, end)) => (start, end.min(file.length)),
         };
         let old = match request.previous {
-            Some(time) => Some(previous(&rows, &request, found.node.inode, file, time).await?),
+            Some(time) => Some(previous(&rows, request, node.inode, file, time).await?),
             None => None,
         };
         let mut answer = Ranges { written, length: file.length, ranges: Vec::new(), next: None };

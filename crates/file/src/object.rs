@@ -13,6 +13,7 @@ use crate::{
     share::ShareAddress,
     state::{Node, Share, SmbProperties},
     tree::{Found, Tree},
+    unflushed::Overlay,
     upcase::upcase,
 };
 
@@ -111,6 +112,16 @@ impl NodeProperties {
             smb: node.smb,
             metadata: node.metadata,
             file,
+        }
+    }
+
+    /// What is not flushed yet counts too.
+    pub(crate) fn lay_over(&mut self, overlay: &Overlay) {
+        if let Some(file) = &mut self.file
+            && overlay.length > 0
+        {
+            file.length = file.length.max(overlay.length);
+            self.smb.written = self.smb.written.max(overlay.written);
         }
     }
 

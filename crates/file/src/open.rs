@@ -196,16 +196,23 @@ impl Files {
         Err(FileError::ChangesTooOften)
     }
 
-    /// Closes a handle. A file that was marked for deletion goes with its last handle.
+    /// Closes a handle, with what was written flushed. A file that was marked for deletion goes with its last handle.
     ///
     /// # Errors
-    /// The store failed; the handle is closed, and a removal that was due is done later.
+    /// The share is full, or the store failed; the handle is closed, and a removal that was due is done later.
     pub async fn close(&self, handle: Handle) -> Result<(), FileError> {
-        let obstacles = self.obstacles(handle.file()).await?;
+        let file = handle.file();
+        let flushed = self.flush_file(file).await;
+        let obstacles = self.obstacles(file).await?;
         match handle.close(obstacles) {
-            Closed::Remove(removal) => self.remove(removal).await,
-            Closed::Kept | Closed::Already => Ok(()),
+            Closed::Remove(removal) => return self.remove(removal).await,
+            Closed::Kept | Closed::Already => {}
         }
+        if flushed.is_err() && !self.opens.is_open(file) {
+            // Its client is told, and nobody is left who could try again.
+            self.unflushed.discard(file);
+        }
+        flushed
     }
 
     /// Marks what a handle is on for deletion with the last handle, or clears the mark.
@@ -221,13 +228,15 @@ impl Files {
         }
     }
 
-    /// Does what is left to do about opens: removals whose handle was lost, and clients that did not answer in time. Returns
+    /// Does what is left to do about opens: bytes that were not flushed in time, removals whose handle was lost, and clients
+    /// that did not answer. Returns
     /// whether anything was done.
     ///
     /// # Errors
     /// The store failed.
     pub async fn tend_opens(&self) -> Result<bool, FileError> {
         self.opens.expire(self.now());
+        self.flush_old().await?;
         let Some(removal) = self.opens.unfinished() else { return Ok(false) };
         self.remove(removal).await?;
         Ok(true)

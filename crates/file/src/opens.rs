@@ -80,6 +80,7 @@ pub use self::{
 };
 
 use self::table::Table;
+pub(crate) use self::ticket::{Bell, Rung};
 
 /// The table; clones share it.
 ///
@@ -156,6 +157,14 @@ impl Opens {
     /// A file or directory has another place since its rename was committed. Call it before the claim is dropped.
     pub fn moved(&self, place: &Place) {
         self.table.places().moved(place);
+    }
+
+    /// Whether a file has a handle.
+    #[must_use]
+    pub fn is_open(&self, file: FileKey) -> bool {
+        self.table.with(file, |state, _| {
+            state.in_use.as_ref().is_some_and(|used| used.opens.iter().any(|open| open.confirmed))
+        })
     }
 
     /// How many handles are open below a directory, not on it.

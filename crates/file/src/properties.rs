@@ -10,6 +10,7 @@ use types::{HttpHeaders, Inode, Metadata, limits};
 use crate::{
     Files, content,
     errors::FileError,
+    handle_io::Look,
     needs,
     object::{Address, NodeProperties},
     ranges::refuse_while_copying,
@@ -42,16 +43,14 @@ impl Files {
     /// It does not exist or is of the other kind, it is going to be deleted, a lease or condition stands against it, or
     /// the store failed.
     pub async fn get_properties(&self, asked: &Asked<GetProperties<'_>>) -> Result<NodeProperties, FileError> {
-        let (rows, now) = self.view();
-        let request = asked.authorize(&rows).await?;
-        let (share, at, found) = request.address.read(&rows).await?;
-        if found.node.is_directory() != request.is_directory {
+        let Look { now, share, at, node, .. } = self.look(asked, &asked.address).await?;
+        if node.is_directory() != asked.is_directory {
             return Err(FileError::ResourceNotFound);
         }
         let open = RestRequest { operation: RestOperation::GetProperties, range: None, ignores_read_only: false };
-        let _claim = self.claim_at(at, share.unit, &found.node, open)?;
-        request.preconditions.admit_read(&found.node, now)?;
-        Ok(NodeProperties::of(found.node, now))
+        let _claim = self.claim_at(at, share.unit, &node, open)?;
+        asked.preconditions.admit_read(&node, now)?;
+        Ok(NodeProperties::of(node, now))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     body::{Begun, Body, is_decided_early},
     content,
     errors::FileError,
-    history::At,
+    handle_io::Look,
     needs,
     object::Address,
     smb_change::TimeChange,
@@ -102,14 +102,13 @@ impl Files {
         asked: &Asked<PutRange<'_>>,
         length: Option<u64>,
     ) -> Result<Begun<'_>, FileError> {
-        let rows = self.store.snapshot();
-        let allowed = asked.authorize(&rows).await?;
         if is_decided_early(length) {
-            let now = self.now();
-            let share = allowed.address.share.writable(&rows).await?;
-            let mut node = Tree::of(&share).find(&rows, allowed.address.components(), At::Present).await?.node;
-            let _claim = self.claim(share.unit, &node, allowed.open())?;
-            allowed.admit(&mut node, now)?;
+            let Look { now, share, mut node, .. } = self.look(asked, &asked.address).await?;
+            asked.address.share.refuse_snapshot()?;
+            let _claim = self.claim(share.unit, &node, asked.open())?;
+            asked.admit(&mut node, now)?;
+        } else {
+            self.admit(asked).await?;
         }
         Ok(self.begun())
     }
@@ -168,7 +167,7 @@ async fn update(
 }
 
 /// Puts bytes into a renewed or new file.
-async fn write(txn: &Txn, share: &Share, node: &mut Node, start: u64, body: &Body) -> Result<(), FileError> {
+pub(crate) async fn write(txn: &Txn, share: &Share, node: &mut Node, start: u64, body: &Body) -> Result<(), FileError> {
     let inode = node.inode;
     let Some(file) = &mut node.file else { return Err(FileError::ResourceTypeMismatch) };
     let chunk = body.chunk().reference();

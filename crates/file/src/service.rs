@@ -9,13 +9,14 @@ use access::{Asked, Operation};
 use store::{Scope, Snapshot, Store, Txn};
 use types::Timestamp;
 
-use crate::{errors::FileError, opens::Opens};
+use crate::{errors::FileError, opens::Opens, unflushed::Unflushed};
 
 /// The File service on a store, with everything that is open. Clones share it; a process has one.
 #[derive(Clone)]
 pub struct Files {
     pub(crate) store: Store,
     pub(crate) opens: Opens,
+    pub(crate) unflushed: Unflushed,
 }
 
 impl fmt::Debug for Files {
@@ -28,7 +29,7 @@ impl Files {
     /// The shares in this store. Nothing is open.
     #[must_use]
     pub fn new(store: Store) -> Self {
-        Self { store, opens: Opens::default() }
+        Self { store, opens: Opens::default(), unflushed: Unflushed::default() }
     }
 
     /// What is open.

@@ -120,10 +120,12 @@ impl ShareAddress {
     /// # Errors
     /// It is a snapshot, there is no such share, or the store failed.
     pub(crate) async fn writable(&self, rows: &impl Read) -> Result<Share, FileError> {
-        if self.snapshot.is_some() {
-            return Err(FileError::ShareSnapshotOperationNotSupported);
-        }
+        self.refuse_snapshot()?;
         find(rows, self.account, &self.name).await
+    }
+
+    pub(crate) const fn refuse_snapshot(&self) -> Result<(), FileError> {
+        if self.snapshot.is_some() { Err(FileError::ShareSnapshotOperationNotSupported) } else { Ok(()) }
     }
 
     /// The share or snapshot that is meant, and at which state its rows are to be read.
@@ -219,6 +221,17 @@ async fn create(txn: &Txn, request: &Authorized<'_, CreateShare>) -> Result<Shar
     txn.put(keys::unit(share.unit), named.encode());
     Tree::of(&share).put_node(txn, &root).await?;
     Ok(ShareProperties::of(share, now))
+}
+
+/// The share with this id.
+///
+/// # Errors
+/// There is none, also when it can be restored ([`FileError::ShareNotFound`]), or the store failed.
+pub(crate) async fn live(rows: &impl Read, unit: UnitId) -> Result<Share, FileError> {
+    let named = rows.get(&keys::unit(unit)).await?.ok_or(FileError::ShareNotFound)?;
+    let named = UnitRecord::decode(&named)?;
+    let row = rows.get(&keys::share_marker(named.account, &named.name)).await?;
+    Ok(Share::decode(&row.ok_or(FileError::ShareNotFound)?)?)
 }
 
 /// The share with this id, also one that is deleted and can be restored; `None` when it is gone.

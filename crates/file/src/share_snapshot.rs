@@ -43,6 +43,11 @@ impl Files {
     /// # Errors
     /// The share does not exist or is a snapshot, it has as many snapshots as it can have, or the store failed.
     pub async fn snapshot_share(&self, asked: &Asked<SnapshotShare>) -> Result<ShareSnapshotTaken, FileError> {
+        let share = asked.share.writable(&self.view().0).await.map(|share| share.unit);
+        // What was written through handles is in the snapshot. A share that is not there is refused below.
+        if let Ok(share) = share {
+            self.flush_share(share).await?;
+        }
         self.transact(|txn| async move { take(&txn, &asked.authorize(&txn).await?).await }).await
     }
 }

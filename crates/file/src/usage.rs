@@ -126,7 +126,7 @@ async fn ask(txn: &Txn, share: &Share, (own, held): (u64, u64), growth: u64) -> 
             holders.push(number);
         }
     }
-    let free = u64::from(quota_gib).saturating_mul(GIB).saturating_sub(held);
+    let free = quota(share).saturating_sub(held);
     let left = free.checked_sub(growth).ok_or(FileError::ShareSizeLimitReached)?;
     if let Some(unpromised) = left.checked_sub(promised) {
         return Ok(unpromised / PROMISED_PART);
@@ -150,6 +150,11 @@ pub(crate) async fn total(rows: &impl Read, share: UnitId) -> Result<u64, StoreE
         sum = sum.saturating_add(Stripe::of(rows.peek(&keys::usage(share, number)).await?)?.held);
     }
     Ok(sum)
+}
+
+/// The most bytes that a share may hold.
+pub(crate) fn quota(share: &Share) -> u64 {
+    u64::from(share.settings.quota_gib).saturating_mul(GIB)
 }
 
 /// Get Share Stats.

@@ -63,6 +63,26 @@ impl Handle {
         self.file
     }
 
+    /// The directory that it is in and its name there; `None` for the topmost directory.
+    #[must_use]
+    pub fn name(&self) -> Option<(Inode, Box<str>)> {
+        let located = self.table.places().locate(self.file.share, self.file.inode)?;
+        Some((located.parent?, located.name))
+    }
+
+    /// Its path below the share, with `/` between names; empty for the topmost directory.
+    #[must_use]
+    pub fn path(&self) -> String {
+        let located = self.table.places().locate(self.file.share, self.file.inode);
+        located.map(|located| located.path).unwrap_or_default()
+    }
+
+    /// Whether it is going to be deleted with its last handle.
+    #[must_use]
+    pub fn is_delete_pending(&self) -> bool {
+        self.table.with(self.file, |state, _| state.in_use().mark.check_rest().is_err())
+    }
+
     /// What its client may cache.
     #[must_use]
     pub fn caching(&self) -> CacheGrant {

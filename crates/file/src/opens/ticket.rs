@@ -37,13 +37,13 @@ impl<T> Turn<T> {
 
 /// Rung once; remembers it, and wakes who waits.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
+pub(crate) struct Bell {
     rung: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
 impl Bell {
-    pub(super) fn ring(&self) {
+    pub(crate) fn ring(&self) {
         self.rung.store(true, Ordering::SeqCst);
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waker {
@@ -65,6 +65,18 @@ impl Bell {
         }
         // Again, because it may have been rung before the waker was there.
         if self.is_rung() { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+/// Ready when a bell was rung.
+#[derive(Debug)]
+pub(crate) struct Rung(pub(crate) Arc<Bell>);
+
+impl Future for Rung {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.0.poll(context)
     }
 }
 

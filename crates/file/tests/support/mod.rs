@@ -41,7 +41,7 @@ use file::{
     usage::GetShareStats,
 };
 use store::{Store, clock::SystemTime};
-use store_memory::MemoryEngine;
+use store_memory::{ManualTime, MemoryEngine};
 pub use types::Timestamp;
 use types::{FilePath, HttpHeaders, Metadata, ShareName, UnitId};
 
@@ -73,7 +73,16 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        let engine = MemoryEngine::new(SystemTime::default());
+        Self::of(MemoryEngine::new(SystemTime::default())).await
+    }
+
+    /// Time passes only when the test says so.
+    pub async fn timed() -> (Self, ManualTime) {
+        let time = ManualTime::default();
+        (Self::of(MemoryEngine::new(time.clone())).await, time)
+    }
+
+    async fn of(engine: MemoryEngine) -> Self {
         let store = engine.store();
         Self::on(engine, store).await
     }

@@ -8,7 +8,7 @@ use super::{Subject, support::*};
 use crate::{
     error::StoreError,
     limits,
-    read::Direction,
+    read::{Direction, Read},
     transact::{Scope, Store},
 };
 

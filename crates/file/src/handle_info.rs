@@ -1,0 +1,168 @@
+//! What is read and set through a handle besides bytes: properties, the length, the security descriptor, and the entries of a
+//! directory.
+//!
+//! **Invariant.** What is told includes what is not flushed yet. What is set is durable when it is answered.
+
+use store::{Scope, Txn};
+use types::{Inode, UnitId, limits};
+
+use crate::{
+    Files, SecurityDescriptor, SmbChange, content,
+    errors::FileError,
+    handle_io::found,
+    history::At,
+    keys,
+    list::{Listing, Page},
+    object::NodeProperties,
+    opens::{FileKey, Handle},
+    permission,
+    ranges::refuse_while_copying,
+    share,
+    state::{Node, Share},
+    tree::Tree,
+    usage,
+};
+
+/// How large a share is, and how much of that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShareSpace {
+    /// The share.
+    pub share: UnitId,
+    /// Its topmost directory.
+    pub root: Inode,
+    /// The most bytes that it may hold.
+    pub quota_bytes: u64,
+    /// Bytes that its files hold.
+    pub used_bytes: u64,
+}
+
+/// What a transaction through a handle changes.
+pub(crate) struct OpenNode {
+    pub(crate) txn: Txn,
+    pub(crate) share: Share,
+    pub(crate) tree: Tree,
+    pub(crate) node: Node,
+}
+
+impl Files {
+    /// What the file of a handle says about itself.
+    ///
+    /// # Errors
+    /// Its share is gone, or the store failed.
+    pub async fn open_properties(&self, handle: &Handle) -> Result<NodeProperties, FileError> {
+        let file = handle.file();
+        let overlay = self.unflushed.overlay(file, 0, 0);
+        let (rows, now) = self.view();
+        let (_, node) = found(&rows, file, At::Present).await?;
+        let mut properties = NodeProperties::of(node, now);
+        properties.lay_over(&overlay);
+        Ok(properties)
+    }
+
+    /// Sets attributes, times and the security descriptor.
+    ///
+    /// # Errors
+    /// Its share is gone, or the store failed.
+    pub async fn set_open_properties(&self, handle: &Handle, change: &SmbChange) -> Result<NodeProperties, FileError> {
+        // The times of what is written must not come behind those that are set here.
+        self.flush_file(handle.file()).await?;
+        self.change_open(handle.file(), |open| async move {
+            let OpenNode { txn, share, tree, mut node } = open;
+            tree.renew(&mut node);
+            change.apply(&txn, share.unit, &mut node).await?;
+            node.touch(txn.now(), txn.fresh_id());
+            tree.put_node(&txn, &node).await?;
+            Ok(NodeProperties::of(node, txn.now()))
+        })
+        .await
+    }
+
+    /// Gives a file another length.
+    ///
+    /// # Errors
+    /// It is a directory, it would be too long, its share is gone, or the store failed.
+    pub async fn set_open_length(&self, handle: &Handle, length: u64) -> Result<(), FileError> {
+        if length > limits::FILE_MAX_BYTES {
+            return Err(FileError::FileTooLarge(length));
+        }
+        let file = handle.file();
+        self.flush_file(file).await?;
+        loop {
+            let set = self.change_open(file, |open| async move {
+                let OpenNode { txn, tree, mut node, .. } = open;
+                refuse_while_copying(node.file.as_ref().ok_or(FileError::ResourceTypeMismatch)?)?;
+                if node.file.as_ref().is_some_and(|file| file.length == length) {
+                    return Ok(true);
+                }
+                tree.renew(&mut node);
+                if !content::resize(&txn, &tree, &mut node, length).await? {
+                    return Ok(false);
+                }
+                let now = txn.now();
+                (node.smb.written, node.smb.changed) = (now, now);
+                node.touch(now, txn.fresh_id());
+                tree.put_node(&txn, &node).await?;
+                Ok(true)
+            });
+            if set.await? {
+                return Ok(());
+            }
+            self.trim(file).await?;
+        }
+    }
+
+    /// The security descriptor.
+    ///
+    /// # Errors
+    /// Its share is gone, or the store failed.
+    pub async fn open_security(&self, handle: &Handle) -> Result<SecurityDescriptor, FileError> {
+        let (rows, _) = self.view();
+        let (share, node) = found(&rows, handle.file(), At::Present).await?;
+        permission::find(&rows, share.unit, node.smb.permission).await
+    }
+
+    /// The next entries of a directory, from a place on that a page before named.
+    ///
+    /// # Errors
+    /// It is a file, its share is gone, or the store failed.
+    pub async fn list_open(
+        &self,
+        handle: &Handle,
+        prefix: &str,
+        marker: Option<&str>,
+        limit: usize,
+    ) -> Result<Listing, FileError> {
+        let (rows, now) = self.view();
+        let (share, node) = found(&rows, handle.file(), At::Present).await?;
+        if !node.is_directory() {
+            return Err(FileError::ResourceTypeMismatch);
+        }
+        self.page(&rows, &share, At::Present, node, Page { prefix, marker, limit }, now).await
+    }
+
+    /// How large the share of a handle is.
+    ///
+    /// # Errors
+    /// It is gone, or the store failed.
+    pub async fn share_space(&self, handle: &Handle) -> Result<ShareSpace, FileError> {
+        let (rows, _) = self.view();
+        let share = share::live(&rows, handle.file().share).await?;
+        let used_bytes = usage::total(&rows, share.unit).await?.saturating_add(self.unflushed.bytes());
+        Ok(ShareSpace { share: share.unit, root: share.root, quota_bytes: usage::quota(&share), used_bytes })
+    }
+
+    /// Changes what is open, in one transaction.
+    pub(crate) async fn change_open<T, F, Fut>(&self, file: FileKey, body: F) -> Result<T, FileError>
+    where
+        F: Fn(OpenNode) -> Fut,
+        Fut: Future<Output = Result<T, FileError>>,
+    {
+        let (body, latch) = (&body, keys::node(keys::NODE, file.share, file.inode).build());
+        let changed = self.store.transact(Scope::of(&latch), |txn| async move {
+            let (share, node) = found(&txn, file, At::Present).await?;
+            let tree = Tree::of(&share);
+            body(OpenNode { txn, share, tree, node }).await
+        });
+        changed.await
+    }
+}
