@@ -14,7 +14,7 @@ use concurrency::{
     rest_open::RestRequest,
 };
 use store::{Scope, Txn};
-use types::{ETag, Inode, ServiceVersion, Timestamp, UnitId};
+use types::{ETag, ServiceVersion, Timestamp, UnitId};
 
 use crate::{
     Files,
@@ -25,9 +25,6 @@ use crate::{
     state::{FileAttributes, Node, Share},
     tree::{Found, Tree},
 };
-
-/// How often an operation is begun again because its path led elsewhere.
-const ATTEMPTS: usize = 64;
 
 /// The new ETag, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
