@@ -3,8 +3,10 @@
 mod against;
 mod blob;
 mod client;
+mod file;
 mod load;
 mod machine;
+mod million;
 mod peers;
 mod queue;
 mod scene;
@@ -24,6 +26,7 @@ pub(crate) fn run(suite: &str, arguments: &Arguments) -> anyhow::Result<Report> 
         let mut scene = Scene::set(arguments)?;
         match suite {
             "blob" => blob::run(&mut scene).await?,
+            "file" => file::run(&mut scene).await?,
             "queue" => queue::run(&mut scene).await?,
             "table" => table::run(&mut scene).await?,
             _ => whole::run(&mut scene).await?,
@@ -43,11 +46,18 @@ pub(crate) fn against(arguments: &Arguments, other: &std::path::Path) -> anyhow:
 }
 
 /// Loads a server that is already running, for profiling it: `load PORT put|get BYTES SECONDS`, of the Table service
-/// `load PORT insert|batch|point|scan 0 SECONDS`, of the Queue service `load PORT queue MESSAGES SECONDS`.
+/// `load PORT insert|batch|point|scan 0 SECONDS`, of the Queue service `load PORT queue MESSAGES SECONDS`, of files and page
+/// blobs `load PORT put-range|put-page|… FILEPORT SECONDS`.
 pub(crate) fn load(words: &[String]) -> anyhow::Result<()> {
     let [port, verb, size, seconds] = words else { anyhow::bail!("load PORT put|get|queue BYTES|MESSAGES SECONDS") };
-    let (peer, size, time) =
+    let (mut peer, size, time): (_, usize, _) =
         (peers::Peer::running(port.parse()?)?, size.parse()?, Duration::from_secs(seconds.parse()?));
+    if verb.contains('-') {
+        peer.file_port = u16::try_from(size)?;
+        let measured = runtime()?.block_on(file::load_running(&peer, verb, time))?;
+        println!("{:.0}/s", measured.rate);
+        return Ok(());
+    }
     let measured = runtime()?.block_on(async {
         match (verb.as_str(), table::Work::named(verb)) {
             (_, Some(work)) => table::load_running(&peer, work, time).await,

@@ -48,6 +48,11 @@ impl Report {
         self.add(Row { what: what.into(), unit, ours, peer: Some(peer), goal: String::new(), met: None });
     }
 
+    /// A number that nothing else is compared with.
+    pub(crate) fn plain(&mut self, what: &str, unit: &'static str, ours: f64) {
+        self.add(Row { what: what.into(), unit, ours, peer: None, goal: String::new(), met: None });
+    }
+
     /// Ours against a fixed limit.
     pub(crate) fn limit(&mut self, what: &str, unit: &'static str, ours: f64, at_most: f64) {
         let met = Some(ours <= at_most);

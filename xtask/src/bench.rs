@@ -14,7 +14,7 @@ use std::{
 };
 
 /// Every suite of the bench, in order.
-const SUITES: &[&str] = &["store", "http", "blob", "queue", "table", "smb"];
+const SUITES: &[&str] = &["store", "http", "blob", "queue", "table", "file", "smb"];
 
 /// Runs the bench. `arguments` go to each suite: `--quick`; `--only SUITE` picks one; `--against PROGRAM` measures this
 /// build and another one in turns instead.

@@ -12,7 +12,7 @@ usage: cargo xtask <command>
 
 commands:
   test    set up what the tests need, then check format and lints and run every test
-  bench   measure against peers in one run: [--quick] [--only store|http|blob|queue|table|smb];
+  bench   measure against peers in one run: [--quick] [--only store|http|blob|queue|table|file|smb];
           or this build and another one in turns: --against PROGRAM [--quick]
   crash   run the crash tests N times over: crash N
   fuzz    let libFuzzer drive the readers of hostile bytes: [TARGET …] [--seconds 60]; needs nightly and cargo-fuzz

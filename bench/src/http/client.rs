@@ -72,6 +72,20 @@ impl Connection {
         Ok((status, got))
     }
 
+    /// Sends a HEAD, whose answer has no body whatever it says about its length, and returns the status.
+    pub(crate) async fn call_for_head(&mut self, head: &str) -> anyhow::Result<u16> {
+        self.stream.write_all(head.as_bytes()).await?;
+        let mut filled = 0;
+        loop {
+            let count = self.stream.read(&mut self.buffer[filled..]).await?;
+            anyhow::ensure!(count > 0, "the connection was closed");
+            filled += count;
+            if self.buffer[..filled].ends_with(b"\r\n\r\n") {
+                return Ok(std::str::from_utf8(&self.buffer[9..12])?.parse()?);
+            }
+        }
+    }
+
     /// Sends a request without a body whose answer has an ETag and no body, and returns the ETag.
     pub(crate) async fn call_for_etag(&mut self, head: &str) -> anyhow::Result<String> {
         self.stream.write_all(head.as_bytes()).await?;

@@ -20,6 +20,17 @@ pub(crate) fn md5_loop(directory: &Path, time: Duration) -> anyhow::Result<f64> 
     })
 }
 
+/// One file of so many bytes, each 4 MiB synced before the next. Returns MiB a second.
+pub(crate) fn plain_write(directory: &Path, bytes: u64) -> anyhow::Result<f64> {
+    let (file, data) = (std::fs::File::create(directory.join("plain"))?, vec![0x5A; BYTES]);
+    let start = Instant::now();
+    for piece in 0..bytes / BYTES as u64 {
+        file.write_all_at(&data, piece * BYTES as u64)?;
+        file.sync_data()?;
+    }
+    Ok((bytes >> 20) as f64 / start.elapsed().as_secs_f64())
+}
+
 fn on_both_cores(directory: &Path, time: Duration, first: fn(&[u8])) -> anyhow::Result<f64> {
     let start = Instant::now();
     let threads: Vec<_> = (0..2)

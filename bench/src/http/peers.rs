@@ -59,8 +59,9 @@ impl Peer {
             Ok(digits.chars().take_while(char::is_ascii_digit).collect::<String>().parse()?)
         };
         let (port, queue_port, table_port) = (port_of("Blob")?, port_of("Queue")?, port_of("Table")?);
-        std::thread::spawn(move || lines.for_each(drop));
+        // A build of before has none; `against` measures those too.
         let file_port = port_of("File").unwrap_or_default();
+        std::thread::spawn(move || lines.for_each(drop));
         let mut peer = Self { port, queue_port, table_port, file_port, smb_port, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(peer)
@@ -188,7 +189,7 @@ impl Peer {
 
     /// Until it answers at every port that it has: some open them one after the other.
     fn wait(&mut self, start: Instant) -> anyhow::Result<()> {
-        let ports = [self.port, self.queue_port, self.table_port];
+        let ports = [self.port, self.queue_port, self.table_port, self.file_port];
         while ports.iter().any(|port| *port != 0 && answer(*port).is_err()) {
             anyhow::ensure!(start.elapsed() < Duration::from_secs(60), "it did not start within a minute");
             anyhow::ensure!(self.child.try_wait()?.is_none(), "it ended at once");

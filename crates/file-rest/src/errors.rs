@@ -220,6 +220,7 @@ mod tests {
             (FileError::InvalidRange { start: 1, end: 2 }, 416, ErrorCode::InvalidRange),
             (FileError::RangeBehindTheEnd { length: 2 }, 416, ErrorCode::InvalidRange),
             (FileError::TooLarge(4), 413, ErrorCode::RequestBodyTooLarge),
+            (FileError::ShareSizeLimitReached, 413, ErrorCode::ShareSizeLimitReached),
             (FileError::PermissionNotFound, 404, ErrorCode::ResourceNotFound),
             (FileError::ChangesTooOften, 503, ErrorCode::ServerBusy),
         ];

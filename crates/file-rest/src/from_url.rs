@@ -50,7 +50,7 @@ pub(crate) async fn put_range(
     }
     let asked = caller.ask(PutRange {
         address: names::written_path(caller, request)?,
-        preconditions: preconditions::of_path(caller, sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, sent)?,
         start,
         end,
         written: smb_headers::time(sent, &FILE_LAST_WRITE_TIME, For::Existing)?,

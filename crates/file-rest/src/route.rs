@@ -154,24 +154,6 @@ impl Operation {
             other => other,
         }
     }
-
-    /// Whether the `If-…` headers say something to it. Those that read ignore what they do not take; a write whose condition
-    /// was dropped would be a lost update.
-    const fn takes_conditions(self) -> bool {
-        !matches!(
-            self,
-            Self::CreateDirectory
-                | Self::CreatePermission
-                | Self::CreateShare
-                | Self::ForceCloseHandles
-                | Self::LeaseFile
-                | Self::RenameDirectory
-                | Self::RenameFile
-                | Self::RestoreShare
-                | Self::SetFileServiceProperties
-                | Self::SnapshotShare
-        )
-    }
 }
 
 pub(crate) async fn answer(service: &FileService, mut request: Request) -> Outcome {
@@ -187,9 +169,7 @@ async fn run(service: &FileService, mut request: Request, operation: Operation) 
     caller.known()?;
     check_intent(&caller, &request, operation)?;
     unsupported::refuse(operation, &request.headers)?;
-    if !operation.takes_conditions() {
-        preconditions::refuse(&request.headers)?;
-    }
+    preconditions::refuse(&request.headers)?;
     let caller = &caller;
     // Boxed: otherwise room for the largest of them would be moved around with every request.
     let answer: BoxFuture<'_, Result<Response, ServiceError>> = match operation {

@@ -55,6 +55,22 @@ async fn a_file_is_created_written_and_read() {
 }
 
 #[tokio::test]
+async fn the_md5_of_a_range_is_told_whatever_its_length() {
+    let files = service().await;
+    done(&files, "PUT", "/abc?restype=share", &[], b"", 201).await;
+    create(&files, "/abc/f", 100_000).await;
+    for length in [1, 4096, 16 * 1024, 16 * 1024 + 1, 100_000] {
+        let bytes: Vec<u8> = (0..length).map(|number: usize| number.to_le_bytes()[0]).collect();
+        let written = write(&files, "/abc/f", 0, &bytes).await;
+        let range = format!("bytes=0-{}", length - 1);
+        let sent = [("x-ms-range", range.as_str()), ("x-ms-range-get-content-md5", "true")];
+        let read = done(&files, "GET", "/abc/f", &sent, b"", 206).await;
+        assert_eq!(&read.body[..], bytes);
+        assert_eq!(written.header("content-md5"), read.header("content-md5"), "{length} bytes");
+    }
+}
+
+#[tokio::test]
 async fn ranges_are_read_with_their_checksums() {
     let files = with_file().await;
     let table = [
@@ -201,10 +217,11 @@ async fn what_is_wrong_with_a_request_is_told() {
     let range = |range| [("x-ms-write", "update"), ("x-ms-range", range)];
     let (behind, long) = (range("bytes=9-10"), range("bytes=0-4194304"));
     let wrong_md5 = [update[0], update[1], ("Content-MD5", "AAAAAAAAAAAAAAAAAAAAAA==")];
+    let wrong_crc64 = [update[0], update[1], ("x-ms-content-crc64", "AAAAAAAAAAA=")];
     let large = vec![0; 4 * 1024 * 1024 + 1];
     let snapshot = "/abc/d/f?sharesnapshot=2020-01-01T00:00:00.0000000Z";
     let (missing, invalid) = ((400, "MissingRequiredHeader"), (400, "InvalidHeaderValue"));
-    let table: [support::Refusal<'_>; 27] = [
+    let table: [support::Refusal<'_>; 26] = [
         ("PUT", "/abc/f", &file[..1], b"", missing),
         ("PUT", "/abc/f", &file[1..], b"", missing),
         ("PUT", "/abc/f", &blob, b"", invalid),
@@ -226,14 +243,41 @@ async fn what_is_wrong_with_a_request_is_told() {
         ("PUT", "/abc/d/f?comp=range", &behind, b"ab", (416, "InvalidRange")),
         ("PUT", "/abc/d/f?comp=range", &long, &large, (413, "RequestBodyTooLarge")),
         ("PUT", "/abc/d/f?comp=range", &wrong_md5, b"a", (400, "Md5Mismatch")),
+        ("PUT", "/abc/d/f?comp=range", &wrong_crc64, b"a", (400, "Crc64Mismatch")),
         ("PUT", "/abc/d/none?comp=range", &update, b"a", (404, "ResourceNotFound")),
         ("DELETE", "/abc/d/none", &[], b"", (404, "ResourceNotFound")),
         ("POST", "/abc/d/f", &[], b"", (405, "UnsupportedHttpVerb")),
         ("PUT", "/abc/d/f?comp=block", &[], b"", (400, "InvalidQueryParameterValue")),
-        ("PUT", "/abc/d/f?comp=metadata", &[("If-Match", "\"0x1\"")], b"", (412, "ConditionNotMet")),
-        ("PUT", "/abc/e?restype=directory", &[("If-None-Match", "*")], b"", (400, "ConditionHeadersNotSupported")),
     ];
     refused(&files, &table).await;
+}
+
+/// The service has none, for reads as for writes.
+#[tokio::test]
+async fn conditions_are_refused() {
+    let files = with_file().await;
+    let etag = done(&files, "HEAD", "/abc/d/f", &[], b"", 200).await.header("etag").to_owned();
+    let date = "Mon, 01 Jan 2024 00:00:00 GMT";
+    let conditions =
+        [("If-Match", &*etag), ("If-None-Match", "*"), ("If-Modified-Since", date), ("If-Unmodified-Since", date)];
+    for condition in conditions {
+        let sent = [condition];
+        let verdict = (400, "ConditionHeadersNotSupported");
+        let table: [support::Refusal<'_>; 10] = [
+            ("GET", "/abc/d/f", &sent, b"", verdict),
+            ("HEAD", "/abc/d/f", &sent, b"", verdict),
+            ("PUT", "/abc/d/f?comp=metadata", &sent, b"", verdict),
+            ("PUT", "/abc/d/f?comp=properties", &sent, b"", verdict),
+            ("DELETE", "/abc/d/f", &sent, b"", verdict),
+            ("PUT", "/abc/e?restype=directory", &sent, b"", verdict),
+            ("GET", "/abc/d?restype=directory", &sent, b"", verdict),
+            ("GET", "/abc?restype=share", &sent, b"", verdict),
+            ("PUT", "/abc?restype=share&comp=metadata", &sent, b"", verdict),
+            ("DELETE", "/abc?restype=share", &sent, b"", verdict),
+        ];
+        refused(&files, &table).await;
+    }
+    done(&files, "GET", "/abc/d/f", &[], b"", 200).await;
 }
 
 #[tokio::test]
@@ -324,6 +368,11 @@ async fn old_versions_say_less_and_must_say_more() {
     let made = done(&files, "PUT", "/abc/old", &[&file[..], &all[..]].concat(), b"", 201).await;
     assert_eq!(made.header("x-ms-file-attributes"), "Archive");
     let range = [("x-ms-write", "update"), ("x-ms-range", "bytes=0-0"), ("x-ms-version", "2019-07-07")];
+    let before = done(&files, "HEAD", "/abc/old", &[], b"", 200).await;
+    files.time.advance(Duration::from_secs(5));
     let written = done(&files, "PUT", "/abc/old?comp=range", &range, b"a", 201).await;
     assert!(!written.has("x-ms-file-last-write-time"));
+    // To keep the time came with the header; before, every write changes it.
+    let after = done(&files, "HEAD", "/abc/old", &[], b"", 200).await;
+    assert_ne!(after.header("x-ms-file-last-write-time"), before.header("x-ms-file-last-write-time"));
 }

@@ -18,7 +18,7 @@ use crate::{
     share, share_snapshot,
     state::{Entry, File, Node, Share},
     upcase::upcase,
-    usage,
+    usage::{self, Stripe},
 };
 
 /// Problems listed; a store with more of them is broken enough.
@@ -156,7 +156,7 @@ async fn look(rows: &impl Read, row: Row, audit: &mut Audit, pass: &mut Pass) ->
         keys::USAGE => {
             let (_, stripe) = keys::parse_two(&key, kind)?;
             expect(stripe < usage::STRIPES, "it is no stripe")?;
-            usage::decode(&value).map(|_| ())
+            Stripe::decode(&value).map(|_| ())
         }
         keys::SWEEP | keys::PRUNE => keys::parse_one(&key, kind).and(WalkRecord::decode(&value)).map(|_| ()),
         keys::PRUNE_MAP => keys::parse_prune_map(&key).and(PruneMapRecord::decode(&value)).map(|_| ()),
@@ -305,7 +305,7 @@ async fn end_of_share(
     let Some((share, held)) = pass.held.take_if(|(share, _)| Some(*share) != next) else { return Ok(()) };
     for (stripe, held) in (0_u64..).zip(held) {
         let key = keys::usage(share, stripe);
-        let counted = rows.get(&key).await?.map(|row| usage::decode(&row)).transpose()?.unwrap_or_default();
+        let counted = rows.get(&key).await?.map(|row| Stripe::decode(&row)).transpose()?.unwrap_or_default().held;
         if counted != held {
             audit.problem(format!("row {}: it counts {counted} bytes, and files hold {held}", hex(&key)));
         }
@@ -334,3 +334,6 @@ fn expect(holds: bool, otherwise: &'static str) -> Result<(), StoreError> {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,7 +55,7 @@ pub(crate) async fn clear(
     let freed = map.replaced();
     map.finish().await?;
     file.allocated = file.allocated.saturating_sub(freed);
-    usage::add(txn, tree.share, inode, -signed(freed)).await?;
+    usage::shrink(txn, tree.share, inode, freed).await?;
     Ok(next)
 }
 

@@ -20,7 +20,6 @@ use types::{ContentId, CopyState, CopyStatus, HttpHeaders, Inode, Metadata, Time
 use crate::{
     Files,
     body::{Begun, Body},
-    content,
     create::{self, MadeAt, NewFile},
     download::GetFile,
     errors::FileError,
@@ -302,8 +301,7 @@ async fn copy(
     let mut map = MapWriter::new(txn, staged, NEW_MAP);
     let holds = map.append_all(&parts);
     map.finish().await?;
-    made.check_quota(txn, holds).await?;
-    usage::add(txn, made.place.0.unit, made.node.inode, content::signed(holds)).await?;
+    usage::replace(txn, &made.place.0, made.node.inode, made.held, holds).await?;
     (made.file.content, made.file.length, made.file.allocated) = (staged, file.length, holds);
     let state = request.state(CopyStatus::Success, file.length, now);
     made.put(txn, state).await.map(|copied| Some(Some(copied)))

@@ -316,7 +316,7 @@ async fn replace(
     let Some(old) = node.file.take() else { return Err(FileError::ResourceTypeMismatch) };
     ranges::refuse_while_copying(&old)?;
     let kept = tree.epochs.keeps(node.since);
-    usage::add(txn, tree.share, node.inode, -content::signed(old.allocated)).await?;
+    usage::shrink(txn, tree.share, node.inode, old.allocated).await?;
     content::let_go(txn, tree, node.inode, &old, kept).await?;
     node.since = tree.epochs.current;
     node.smb = new.smb.made(txn, tree.share, false, parent.smb.permission).await?;

@@ -80,7 +80,7 @@ pub(crate) async fn remove(txn: &Txn, tree: &Tree, parent: Inode, name: &str, no
         if file.is_copying() {
             copy::give_up(txn, tree.share, node.inode).await?;
         }
-        usage::add(txn, tree.share, node.inode, -content::signed(file.allocated)).await?;
+        usage::shrink(txn, tree.share, node.inode, file.allocated).await?;
         content::let_go(txn, tree, node.inode, file, kept).await?;
     }
     Ok(())

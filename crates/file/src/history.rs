@@ -70,6 +70,9 @@ pub(crate) async fn delete(txn: &Txn, place: &Place, epochs: Epochs) -> Result<b
 
 /// Copies the present row into the history when a snapshot needs it. True when one does.
 async fn keep(txn: &Txn, place: &Place, epochs: Epochs) -> Result<bool, StoreError> {
+    if epochs.newest_snapshot.is_none() {
+        return Ok(false);
+    }
     let Some(old) = txn.get(&place.present).await? else { return Ok(false) };
     if !epochs.keeps(since(&old)?) {
         return Ok(false);

@@ -1,6 +1,7 @@
 //! Directories and files by their paths: how one is named, found, and what it says about itself.
 
 use access::need::{Need, Part, Place, Rule, Service};
+use bytes::Bytes;
 use concurrency::lease::{LeaseProperties, LeaseState};
 use store::Read;
 use types::{CopyState, ETag, FilePath, HttpHeaders, Inode, Metadata, Timestamp};
@@ -8,10 +9,12 @@ use types::{CopyState, ETag, FilePath, HttpHeaders, Inode, Metadata, Timestamp};
 use crate::{
     errors::FileError,
     history::At,
+    keys,
     share::ShareAddress,
     state::{Node, Share, SmbProperties},
     tree::{Found, Tree},
     unflushed::Overlay,
+    upcase::upcase,
 };
 
 /// Names a directory or a file, or the state of one that a snapshot of the share keeps.
@@ -35,6 +38,14 @@ impl Address {
 
     pub(crate) fn components(&self) -> &[types::FileComponent] {
         self.path.as_ref().map(FilePath::components).unwrap_or_default()
+    }
+
+    /// What changes of what is there queue on. Those that came by another way, of an open handle or of a rename, conflict
+    /// with them where they meet.
+    pub(crate) fn latch(&self) -> Bytes {
+        let mut latch = keys::share(self.share.account, &self.share.name).to_vec();
+        latch.extend_from_slice(upcase(&self.text).as_bytes());
+        latch.into()
     }
 
     pub(crate) fn need(&self, rule: Rule) -> Need<'_> {

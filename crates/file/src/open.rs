@@ -339,7 +339,7 @@ async fn overwrite(
     request: &OpenFile,
 ) -> Result<(), FileError> {
     let Some(old) = node.file.take() else { return Err(FileError::ResourceTypeMismatch) };
-    usage::add(txn, share.unit, node.inode, -content::signed(old.allocated)).await?;
+    usage::shrink(txn, share.unit, node.inode, old.allocated).await?;
     content::let_go(txn, tree, node.inode, &old, tree.epochs.keeps(node.since)).await?;
     node.since = tree.epochs.current;
     node.file = Some(Box::new(create::empty(txn, 0, old.headers.clone(), old.lease)));

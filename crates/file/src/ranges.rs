@@ -175,10 +175,7 @@ pub(crate) async fn write(txn: &Txn, share: &Share, node: &mut Node, start: u64,
     map.finish().await?;
     let grown = content::signed(chunk.length) - content::signed(replaced);
     file.allocated = file.allocated.saturating_add_signed(grown);
-    if grown > 0 {
-        usage::check_quota(txn, share, grown.unsigned_abs()).await?;
-    }
-    Ok(usage::add(txn, share.unit, inode, grown).await?)
+    usage::change(txn, share, inode, grown).await
 }
 
 /// Puts the first bytes into a file that is being made.

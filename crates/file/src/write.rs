@@ -1,8 +1,11 @@
 //! The way of an operation that changes a directory or a file that exists: found by its path, asked of the table of opens,
-//! changed in one transaction.
+//! changed, in one transaction.
 //!
-//! **Invariant.** What was found open or not stays so until the transaction is over, and the transaction changes the very
-//! node that was asked about: when the path leads elsewhere by then, it is all done again.
+//! **Invariant.** What was found open or not stays so until the transaction is over. The table is asked between the look at
+//! the rows and the commit: what became of the file before it was asked is in the rows that were looked at, or makes the
+//! transaction begin anew, because they changed; what wants to open it afterwards waits for the claim.
+
+use std::sync::{Mutex, PoisonError};
 
 use access::{Asked, Operation};
 use concurrency::{
@@ -10,8 +13,8 @@ use concurrency::{
     lease::{Leasable, Lease, LeaseId, LeaseUse},
     rest_open::RestRequest,
 };
-use store::{Read, Scope, Txn};
-use types::{ETag, Inode, ServiceVersion, Timestamp, UnitId};
+use store::{Scope, Txn};
+use types::{ETag, ServiceVersion, Timestamp, UnitId};
 
 use crate::{
     Files,
@@ -22,9 +25,6 @@ use crate::{
     state::{FileAttributes, Node, Share},
     tree::{Found, Tree},
 };
-
-/// How often an operation is begun again because its path led elsewhere.
-const ATTEMPTS: usize = 64;
 
 /// The new ETag, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,36 +145,47 @@ impl Files {
         Fut: Future<Output = Result<T, FileError>>,
     {
         let (address, body) = (asked.address(), &body);
-        for _ in 0..ATTEMPTS {
-            let (rows, _) = self.view();
-            asked.authorize(&rows).await?;
-            let share = address.share.writable(&rows).await?;
-            let tree = Tree::of(&share);
-            let node = tree.find(&rows, address.components(), At::Present).await?.node;
-            // What was written through handles comes first.
-            self.settle(share.unit, &node).await?;
-            let _claim = self.claim(share.unit, &node, asked.open())?;
-            let (inode, latch) = (node.inode, tree.latch(node.inode));
-            let scope = if reclaims { Scope::of(&latch).reclaims() } else { Scope::of(&latch) };
+        let (latch, claimed) = (address.latch(), &Mutex::new(None));
+        let scope = if reclaims { Scope::of(&latch).reclaims() } else { Scope::of(&latch) };
+        let mut is_settled = false;
+        loop {
             let changed = self.store.transact(scope, |txn| async move {
                 asked.authorize(&txn).await?;
-                match locate(&txn, address, inode).await? {
-                    Some((share, found)) => body(Changing { txn, share, found }).await.map(Some),
-                    None => Ok(None),
+                let share = address.share.writable(&txn).await?;
+                let found = Tree::of(&share).find(&txn, address.components(), At::Present).await?;
+                let file = FileKey { share: share.unit, inode: found.node.inode };
+                if !is_settled && self.unflushed.holds(file) {
+                    return Ok(Err(file));
                 }
+                let claim = self.claim_as_of(txn.now(), share.unit, &found.node, asked.open())?;
+                // Held until the outcome is known. One of an attempt that came to nothing is given up for this one.
+                *claimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(claim);
+                body(Changing { txn, share, found }).await.map(Ok)
             });
-            if let Some(done) = changed.await? {
-                return Ok(done);
+            match changed.await? {
+                Ok(done) => return Ok(done),
+                // What was written through handles before this began comes first.
+                Err(file) => self.flush_file(file).await?,
             }
+            is_settled = true;
         }
-        Err(FileError::ChangesTooOften)
     }
 
     /// Asks the table of opens about a REST operation, and holds it to its answer as long as the claim is held.
     pub(crate) fn claim(&self, share: UnitId, node: &Node, request: RestRequest) -> Result<Claim, FileError> {
+        self.claim_as_of(self.now(), share, node, request)
+    }
+
+    fn claim_as_of(
+        &self,
+        now: Timestamp,
+        share: UnitId,
+        node: &Node,
+        request: RestRequest,
+    ) -> Result<Claim, FileError> {
         let read_only = node.smb.attributes.has(FileAttributes::READ_ONLY);
         let file = FileKey { share, inode: node.inode };
-        match self.opens.claim(file, request, read_only, self.now())? {
+        match self.opens.claim(file, request, read_only, now)? {
             Turn::Granted(claim) => Ok(claim),
             Turn::Wait(ticket) => Err(FileError::Wait(ticket)),
         }
@@ -193,11 +204,4 @@ impl Files {
             At::Epoch(_) => Ok(None),
         }
     }
-}
-
-/// What the path leads to now; `None` when it is not the node that was asked about.
-async fn locate(rows: &impl Read, address: &Address, inode: Inode) -> Result<Option<(Share, Found)>, FileError> {
-    let share = address.share.writable(rows).await?;
-    let found = Tree::of(&share).find(rows, address.components(), At::Present).await?;
-    Ok((found.node.inode == inode).then_some((share, found)))
 }

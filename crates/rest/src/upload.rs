@@ -1,8 +1,9 @@
 //! The body of an upload on its way into the store: its length, its limits, its checksums.
 //!
-//! **Invariant.** A body is never in memory as a whole: the store is handed each piece as it comes, and makes the client
+//! **Invariant.** A body is never in memory as a whole, unless it is a few pages: the store is handed each piece as it comes, and makes the client
 //! wait when the disk is slower.
 
+use bytes::Bytes;
 use http::header;
 use store::body::{Begun, Body};
 
@@ -11,6 +12,9 @@ use crate::{
     checksum::{self, Checksums, Computed, Declared, Md5Bytes},
     headers, structured,
 };
+
+/// Bodies up to this stay in memory until their MD5 is told.
+const TOLD_LATE_BYTES: u64 = 16 * 1024;
 
 /// What a request declares about its body.
 pub struct Upload {
@@ -26,6 +30,22 @@ pub struct Received {
     pub body: Body,
     /// When it was computed.
     pub md5: Option<Md5Bytes>,
+    /// What an MD5 is yet to be computed of.
+    untold: Option<(Checksums, Vec<Bytes>)>,
+}
+
+impl Received {
+    /// Computes an MD5 that was left for later.
+    #[must_use]
+    pub async fn told(mut self) -> Self {
+        if let Some((mut checksums, pieces)) = self.untold.take() {
+            for piece in pieces {
+                checksums = checksums.take(piece).await;
+            }
+            self.md5 = checksums.finish().md5;
+        }
+        self
+    }
 }
 
 impl Upload {
@@ -81,7 +101,28 @@ impl Upload {
         let body = writer.finish().await?;
         let found = Computed { crc64: Some(body.crc64()), ..checksums.finish() };
         self.declared.verify(&found)?;
-        Ok(Received { body, md5: found.md5 })
+        Ok(Received { body, md5: found.md5, untold: None })
+    }
+
+    /// The same when an answer tells the MD5 and nothing else depends on it: that of a short body is left for
+    /// [`Received::told`], once what the body is for is done. Writes that become durable together end together, so theirs
+    /// are computed side by side.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    pub async fn receive_to_tell(&self, begun: Begun<'_>, request: &mut Request) -> Result<Received, ServiceError> {
+        if self.declared.md5.is_some() || self.length > TOLD_LATE_BYTES {
+            return self.receive(begun, request, true).await;
+        }
+        let mut writer = begun.writer(self.length)?;
+        let (checksums, mut pieces) = (Checksums::new(true, false), Vec::new());
+        while let Some(piece) = request.body.chunk().await? {
+            pieces.push(piece.clone());
+            writer.write(piece).await?;
+        }
+        let body = writer.finish().await?;
+        self.declared.verify(&Computed { crc64: Some(body.crc64()), md5: None })?;
+        Ok(Received { body, md5: None, untold: Some((checksums, pieces)) })
     }
 
     /// The headers by which a client can see what arrived.
@@ -115,11 +156,7 @@ pub fn no_body(request: &Request) -> Result<(), ServiceError> {
 ///
 /// # Errors
 /// It is too long, or not what was declared.
-pub async fn document(
-    request: &mut Request,
-    known: Known,
-    limit: usize,
-) -> Result<(bytes::Bytes, Computed), ServiceError> {
+pub async fn document(request: &mut Request, known: Known, limit: usize) -> Result<(Bytes, Computed), ServiceError> {
     let declared = Declared::from_headers(&request.headers)?;
     let body = request.body.collect(known, limit).await?;
     let found = Checksums::new(declared.md5.is_some(), true).take(body.clone()).await.finish();

@@ -107,7 +107,7 @@ mod tests {
         let kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
         let addresses = vec!["0.0.0.0:10000".parse().unwrap()];
         let endpoints = [Endpoint { name: "blob", key: "BlobEndpoint", addresses }];
-        text(&config, &kept, &endpoints, &["queue"], "127.0.0.1:10009".parse().unwrap(), terminal)
+        text(&config, &kept, &endpoints, "127.0.0.1:10009".parse().unwrap(), terminal)
     }
 
     #[test]
@@ -118,7 +118,6 @@ mod tests {
               blob     http://0.0.0.0:10000
               admin    http://127.0.0.1:10009
               data     ./lazuli-data (durability: sync)
-              not yet  queue
 
             DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;
 

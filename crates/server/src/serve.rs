@@ -189,6 +189,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         shutdown: shutdown.clone(),
         backups: crate::admin::Backups::default(),
         store: incarnation.store.clone(),
+        opens: incarnation.files.opens().clone(),
         accounts: Arc::clone(&incarnation.accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);

@@ -60,7 +60,7 @@ settings! {
     file_port: Option<u16>, "file-port", "LAZULI_FILE_PORT", "PORT";
     /// Port of the File service over SMB [default: 10445]
     smb_port: Option<u16>, "smb-port", "LAZULI_SMB_PORT", "PORT";
-    /// Whether SMB clients must encrypt; what they must speaks 3.0 or newer [default: required, on loopback optional]
+    /// Whether SMB clients must encrypt; who must speaks 3.0 or newer [default: required, on loopback optional]
     smb_encryption: Option<SmbEncryption>, "smb-encryption", "LAZULI_SMB_ENCRYPTION", "WHICH";
     /// Port of health, metrics and administration; plain HTTP [default: 10009]
     admin_port: Option<u16>, "admin-port", "LAZULI_ADMIN_PORT", "PORT";

@@ -125,6 +125,7 @@ macro_rules! conformance_tests {
                 a_blind_write_conflicts_with_another
                 a_blind_delete_of_an_absent_row_conflicts_with_its_creation
                 scans_do_not_join_the_read_set
+                a_peek_does_not_join_the_read_set_and_sees_own_writes
                 what_happened_before_the_transaction_does_not_conflict
                 unrelated_rows_do_not_conflict
                 every_read_of_an_attempt_is_of_one_instant

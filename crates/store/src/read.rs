@@ -41,6 +41,11 @@ pub trait Read: Send + Sync {
     /// The value of a row. In a transaction the key joins the read set.
     fn get<'a>(&'a self, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>, StoreError>>;
 
+    /// The same for what need not be so any more when the transaction commits: it does not join the read set.
+    fn peek<'a>(&'a self, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>, StoreError>> {
+        self.get(key)
+    }
+
     /// The rows of a range. In a transaction a scan does not join the read set: guard what rests on absence.
     fn scan(&self, range: KeyRange, direction: Direction) -> Scan;
 }

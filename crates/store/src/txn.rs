@@ -177,6 +177,16 @@ impl Read for Txn {
         self.view.get(key)
     }
 
+    fn peek<'a>(&'a self, key: &'a [u8]) -> Answer<'a, Result<Option<Bytes>, StoreError>> {
+        if is_out_of_reach(key) {
+            return Answer::now(Ok(None));
+        }
+        if let Some(own) = self.buffer().writes.get(key) {
+            return Answer::now(Ok(own.clone()));
+        }
+        self.view.get(key)
+    }
+
     fn scan(&self, range: KeyRange, direction: Direction) -> Scan {
         let mut overlay = VecDeque::new();
         if !range.is_empty() {

@@ -254,14 +254,13 @@ impl Running {
     /// The file has what was gathered.
     pub(super) async fn succeed(mut self, txn: &Txn) -> Result<Written, FileError> {
         let (inode, tree) = (self.node.inode, self.tree());
-        match usage::check_quota(txn, &self.share, self.job.held).await {
+        match usage::change(txn, &self.share, inode, content::signed(self.job.held)).await {
             Ok(()) => {}
             Err(FileError::ShareSizeLimitReached) => {
                 return self.end(txn, CopyStatus::Failed, Some("the share has reached its size limit")).await;
             }
             Err(error) => return Err(error),
         }
-        usage::add(txn, tree.share, inode, content::signed(self.job.held)).await?;
         content::let_go(txn, &tree, inode, &self.file, tree.epochs.keeps(self.node.since)).await?;
         let CopyJob { staged, total, held, .. } = self.job;
         let empty = create::empty(txn, total, self.file.headers.clone(), self.file.lease);

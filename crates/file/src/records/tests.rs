@@ -8,7 +8,7 @@ use store::golden::Golden;
 use types::{ContentMd5, CopyState, CopyStatus, HttpHeaders, Timestamp};
 
 use super::*;
-use crate::{permission, usage};
+use crate::{permission, usage::Stripe};
 
 const fn time(ticks: u64) -> Timestamp {
     Timestamp::from_ticks(ticks)
@@ -185,7 +185,10 @@ fn records_are_written_as_ever() {
         "copy 1, map" CopyJob copy(map);
         "copy source 1" CopySourceRecord CopySourceRecord { share, inode };
     }
-    check(&mut golden, "usage 1", &7, |bytes| usage::encode(*bytes), usage::decode);
+    let stripe = Stripe { held: 7, promised: 0, quota_gib: 0 };
+    assert_eq!(Stripe::decode(&golden.bytes("usage 1")).unwrap(), stripe);
+    let stripe = Stripe { held: 7, promised: 1 << 40, quota_gib: 5120 };
+    check(&mut golden, "usage 2", &stripe, Stripe::encode, Stripe::decode);
     let descriptor = vec![1, 2, 3];
     let decode = |row: &[u8]| permission::decode(row).map(<[u8]>::to_vec);
     check(&mut golden, "permission 1", &descriptor, |bytes| permission::encode(bytes), decode);

@@ -41,7 +41,7 @@ use file::{
     share_snapshot::SnapshotShare,
     usage::GetShareStats,
 };
-use store::{Direction, Read as _, clock::SystemTime};
+use store::{Direction, Read as _, Store, clock::SystemTime};
 use store_memory::{ManualTime, MemoryEngine};
 pub use types::Timestamp;
 use types::{FilePath, HttpHeaders, Metadata, ShareName, UnitId};
@@ -87,17 +87,22 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        Self::on(MemoryEngine::new(SystemTime::default())).await
+        let engine = MemoryEngine::new(SystemTime::default());
+        let store = engine.store();
+        Self::on(engine, store).await
     }
 
     /// Time passes only when the test says so.
     pub async fn timed() -> (Self, ManualTime) {
         let time = ManualTime::default();
-        (Self::on(MemoryEngine::new(time.clone())).await, time)
+        let engine = MemoryEngine::new(time.clone());
+        let store = engine.store();
+        (Self::on(engine, store).await, time)
     }
 
-    async fn on(engine: MemoryEngine) -> Self {
-        let files = Files::new(engine.store());
+    /// The same on a store that a test made around the engine.
+    pub async fn on(engine: MemoryEngine, store: Store) -> Self {
+        let files = Files::new(store);
         let create = CreateShare {
             account: ACCOUNT,
             name: ShareName::parse("share").unwrap(),

@@ -8,7 +8,7 @@ use super::{Subject, support::*};
 use crate::{
     error::StoreError,
     limits,
-    read::Direction,
+    read::{Direction, Read as _},
     transact::{Scope, Store},
 };
 
@@ -108,6 +108,27 @@ pub async fn scans_do_not_join_the_read_set(subject: Box<dyn Subject>) {
     .await;
     assert_eq!(attempts, 1);
     assert_eq!(now(&store, "z").await.unwrap(), "1 rows");
+}
+
+pub async fn a_peek_does_not_join_the_read_set_and_sees_own_writes(subject: Box<dyn Subject>) {
+    let store = subject.store();
+    put(&store, "a", "old").await;
+    let attempts = interrupted(
+        &store,
+        |txn| async move {
+            let seen = txn.peek(&key("a")).await?;
+            txn.put(key("z"), seen.unwrap_or_default());
+            assert_eq!(txn.peek(&key("z")).await?.unwrap(), "old");
+            Ok(())
+        },
+        |txn| async move {
+            txn.put(key("a"), "changed");
+            Ok(())
+        },
+    )
+    .await;
+    assert_eq!(attempts, 1);
+    assert_eq!(now(&store, "z").await.unwrap(), "old");
 }
 
 pub async fn what_happened_before_the_transaction_does_not_conflict(subject: Box<dyn Subject>) {
