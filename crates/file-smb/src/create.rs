@@ -6,6 +6,7 @@ use std::sync::Arc;
 use concurrency::{delete_pending::DeleteIntent, file_open::OpenRequest};
 use file::{
     FileAttributes, PermissionChange, SecurityDescriptor, SmbChange,
+    kept::OpenKept,
     open::{Action, Disposition, OpenFile, Opened},
     share::ShareAddress,
 };
@@ -21,7 +22,7 @@ use crate::{
     request::Cx,
     rights::{self, Rights},
     session::{Tree, TreeShare},
-    waiting,
+    snapshots, waiting,
     wire::{
         FileId,
         create::{CreateRequest, CreateResponse, access, attributes, create_action, disposition, options},
@@ -65,9 +66,8 @@ async fn on_disk(
     if request.contexts.extended_attributes.is_some_and(|list| !list.is_empty()) {
         return Err(NtStatus::EAS_NOT_SUPPORTED);
     }
-    if request.contexts.timewarp.is_some() {
-        // Snapshots are read by REST.
-        return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
+    if let Some(time) = request.contexts.timewarp {
+        return previous_version(cx, tree, share, request, time).await;
     }
     let mut rights = Rights::asked(request.desired_access)?;
     let deletes = request.create_options & options::DELETE_ON_CLOSE != 0;
@@ -154,6 +154,52 @@ async fn on_disk(
         let _closed = open.close(cx.files()).await;
         return Err(NtStatus::NETWORK_NAME_DELETED);
     }
+    Ok(answer(&response, &contexts, id))
+}
+
+/// Opens what a snapshot keeps: to read it, whatever is asked for.
+async fn previous_version(
+    cx: &Cx<'_>,
+    tree: &Tree,
+    share: &ShareAddress,
+    request: &CreateRequest<'_>,
+    time: u64,
+) -> Result<Reply, NtStatus> {
+    let rights = Rights::asked(request.desired_access)?;
+    let makes = !matches!(request.create_disposition, disposition::OPEN | disposition::OPEN_IF);
+    if makes || rights.writes() && !rights.maximum {
+        return Err(NtStatus::MEDIA_WRITE_PROTECTED);
+    }
+    let snapshot = snapshots::named(cx, share, time).await?.ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
+    let share = ShareAddress { snapshot: Some(snapshot), ..share.clone() };
+    let asked = cx.logon.grant.ask(OpenKept { address: names::address(&share, request.name)? });
+    let (kept, properties) = cx.files().open_kept(&asked).await.map_err(|error| status_of(&error))?;
+    let described = Described::of(&properties);
+    match (kind_of(request.create_options), described.is_directory) {
+        (Some(true), false) => return Err(NtStatus::NOT_A_DIRECTORY),
+        (Some(false), true) => return Err(NtStatus::FILE_IS_A_DIRECTORY),
+        _ => {}
+    }
+    let id = cx.connection.shared.fresh_file_id();
+    let response = CreateResponse {
+        create_action: create_action::OPENED,
+        times: described.times(),
+        allocation_size: described.allocation,
+        end_of_file: described.length,
+        file_attributes: described.attributes,
+        file_id: id,
+        ..CreateResponse::default()
+    };
+    let mut contexts = ResponseContexts::default();
+    if request.contexts.maximal_access.is_some() {
+        contexts.maximal_access(NtStatus::SUCCESS, Rights::READING);
+    }
+    if request.contexts.query_on_disk_id {
+        contexts.on_disk_id(described.inode, kept.file().share.number());
+    }
+    let what = What::Disk(Disk::of_kept(kept, described.is_directory));
+    let open = Open { id, tree: tree.id, rights: rights.reading_only(), write_through: false, what };
+    cx.session.add(open).map_err(|_| NtStatus::NETWORK_NAME_DELETED)?;
     Ok(answer(&response, &contexts, id))
 }
 

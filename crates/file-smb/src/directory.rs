@@ -113,7 +113,7 @@ async fn fill(
     single: bool,
 ) -> Result<bool, NtStatus> {
     let Some(wanted) = &cursor.pattern else { return Ok(false) };
-    let handle = disk.handle().await?;
+    let view = disk.view().await?;
     let mut looked = 0;
     loop {
         let marker = match &cursor.next {
@@ -123,7 +123,7 @@ async fn fill(
                 let is_first = *dots == Next::Dot;
                 let name = if is_first { "." } else { ".." };
                 if wanted.pattern.matches(name, file::upcased) {
-                    let properties = cx.files().open_properties(&handle).await.map_err(|error| status_of(&error))?;
+                    let properties = view.properties(cx.files()).await.map_err(|error| status_of(&error))?;
                     if !buffer.push(&entry(name, &Described::of(&properties))) {
                         return Ok(true);
                     }
@@ -136,7 +136,7 @@ async fn fill(
                 continue;
             }
         };
-        let page = cx.files().list_open(&handle, &wanted.prefix, marker.as_deref(), if single { 16 } else { PAGE });
+        let page = view.list(cx.files(), &wanted.prefix, marker.as_deref(), if single { 16 } else { PAGE });
         let page = page.await.map_err(|error| status_of(&error))?;
         for Listed { name, properties } in &page.entries {
             looked += 1;

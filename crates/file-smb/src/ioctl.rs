@@ -5,8 +5,9 @@ use crate::{
     open::{Open, Reply, What},
     request::Cx,
     session::{Tree, TreeShare},
+    snapshots,
     wire::ioctl::{
-        IOCTL_IS_FSCTL, IoctlRequest, IoctlResponse, ValidateNegotiate, ValidateNegotiateResponse, code, snapshots,
+        self, IOCTL_IS_FSCTL, IoctlRequest, IoctlResponse, ValidateNegotiate, ValidateNegotiateResponse, code,
     },
 };
 
@@ -38,7 +39,9 @@ pub(crate) async fn on_open(cx: &Cx<'_>, open: &Open, request: &IoctlRequest<'_>
         }
         (What::Disk(_), code::SRV_ENUMERATE_SNAPSHOTS) => {
             let most = usize::try_from(request.max_output_response).unwrap_or(usize::MAX);
-            let output = snapshots(&[], most).ok_or(NtStatus::INVALID_PARAMETER)?;
+            let names = snapshots::names(cx, open.tree).await?;
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let output = ioctl::snapshots(&names, most).ok_or(NtStatus::INVALID_PARAMETER)?;
             Ok(reply(request, &output))
         }
         (What::Disk(_), code::GET_REPARSE_POINT) => Err(NtStatus::NOT_A_REPARSE_POINT),

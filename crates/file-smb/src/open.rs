@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use bytes::Bytes;
 use file::{
     Files,
+    kept::Kept,
     opens::{Handle, HandleId},
 };
 use tokio::sync::{Mutex, RwLock, RwLockReadGuard};
 
-use crate::{NtStatus, directory::Cursor, errors::status_of, pipes::Pipe, rights::Rights, wire::FileId};
+use crate::{NtStatus, directory::Cursor, errors::status_of, pipes::Pipe, rights::Rights, view::View, wire::FileId};
 
 /// One open.
 pub(crate) struct Open {
@@ -33,8 +34,10 @@ pub(crate) enum What {
 /// A directory or a file.
 pub(crate) struct Disk {
     pub(crate) is_directory: bool,
-    /// The number of its handle.
-    pub(crate) number: HandleId,
+    /// The number of its handle; what a snapshot keeps has none.
+    pub(crate) number: Option<HandleId>,
+    /// What a snapshot keeps, if that is open.
+    kept: Option<Kept>,
     /// The key of the lease that it caches under.
     pub(crate) lease: Option<[u8; 16]>,
     handle: RwLock<Option<Handle>>,
@@ -49,12 +52,38 @@ impl Disk {
     pub(crate) fn new(handle: Handle, is_directory: bool, lease: Option<[u8; 16]>) -> Self {
         Self {
             is_directory,
-            number: handle.id(),
+            number: Some(handle.id()),
+            kept: None,
             lease,
             handle: RwLock::new(Some(handle)),
             cursor: Mutex::default(),
             position: AtomicU64::default(),
             mode: AtomicU32::default(),
+        }
+    }
+
+    /// What a snapshot keeps.
+    pub(crate) fn of_kept(kept: Kept, is_directory: bool) -> Self {
+        Self {
+            is_directory,
+            number: None,
+            kept: Some(kept),
+            lease: None,
+            handle: RwLock::new(None),
+            cursor: Mutex::default(),
+            position: AtomicU64::default(),
+            mode: AtomicU32::default(),
+        }
+    }
+
+    /// What is open, to be looked at.
+    ///
+    /// # Errors
+    /// It was closed.
+    pub(crate) async fn view(&self) -> Result<View<'_>, NtStatus> {
+        match &self.kept {
+            Some(kept) => Ok(View::Kept(kept)),
+            None => self.handle().await.map(View::Present),
         }
     }
 
@@ -67,8 +96,11 @@ impl Disk {
     /// The handle, for as long as it is used.
     ///
     /// # Errors
-    /// It was closed.
+    /// It was closed, or a snapshot keeps it.
     pub(crate) async fn handle(&self) -> Result<Used<'_>, NtStatus> {
+        if self.kept.is_some() {
+            return Err(NtStatus::MEDIA_WRITE_PROTECTED);
+        }
         let guard = self.handle.read().await;
         RwLockReadGuard::try_map(guard, Option::as_ref).map(Used).map_err(|_| NtStatus::FILE_CLOSED)
     }
@@ -78,6 +110,9 @@ impl Disk {
     /// # Errors
     /// It was closed already, or what was written could not be stored.
     pub(crate) async fn close(&self, files: &Files) -> Result<(), NtStatus> {
+        if self.kept.is_some() {
+            return Ok(());
+        }
         let handle = self.handle.write().await.take().ok_or(NtStatus::FILE_CLOSED)?;
         files.close(handle).await.map_err(|error| status_of(&error))
     }

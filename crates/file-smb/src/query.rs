@@ -52,10 +52,10 @@ async fn of_file(cx: &Cx<'_>, open: &Open, request: &QueryInfoRequest<'_>) -> Re
     if matches!(request.file_info_class, class::BASIC | class::ALL | class::NETWORK_OPEN | class::ATTRIBUTE_TAG) {
         open.needs(access::READ_ATTRIBUTES)?;
     }
-    let handle = disk.handle().await?;
-    let properties = cx.files().open_properties(&handle).await.map_err(|error| status_of(&error))?;
+    let view = disk.view().await?;
+    let properties = view.properties(cx.files()).await.map_err(|error| status_of(&error))?;
     let described = Described::of(&properties);
-    let path = handle.path().replace('/', "\\");
+    let path = view.path();
     if request.file_info_class == class::ALTERNATE_NAME {
         // There are no short names; clients that ask for one get the name.
         let name = text::encode(path.rsplit('\\').next().unwrap_or_default());
@@ -68,10 +68,10 @@ async fn of_file(cx: &Cx<'_>, open: &Open, request: &QueryInfoRequest<'_>) -> Re
         file_attributes: described.attributes,
         allocation_size: described.allocation,
         end_of_file: described.length,
-        delete_pending: handle.is_delete_pending(),
+        delete_pending: view.is_delete_pending(),
         directory: described.is_directory,
         file_id: described.inode,
-        volume_id: handle.file().share.number(),
+        volume_id: view.file().share.number(),
         access: open.rights.granted,
         position: disk.position.load(Ordering::Relaxed),
         mode: disk.mode.load(Ordering::Relaxed),
@@ -81,8 +81,8 @@ async fn of_file(cx: &Cx<'_>, open: &Open, request: &QueryInfoRequest<'_>) -> Re
 }
 
 async fn of_volume(cx: &Cx<'_>, open: &Open, request: &QueryInfoRequest<'_>) -> Result<Answer, NtStatus> {
-    let handle = open.disk()?.handle().await?;
-    let space = cx.files().share_space(&handle).await.map_err(|error| status_of(&error))?;
+    let view = open.disk()?.view().await?;
+    let space = cx.files().share_space(view.file().share).await.map_err(|error| status_of(&error))?;
     let share = space.share.number();
     let mut object_id = [0; 16];
     if let Some(half) = object_id.first_chunk_mut::<8>() {
@@ -113,8 +113,8 @@ async fn of_security(cx: &Cx<'_>, open: &Open, request: &QueryInfoRequest<'_>) -
     if wanted & security_information::SACL != 0 {
         return Err(NtStatus::ACCESS_DENIED);
     }
-    let handle = disk.handle().await?;
-    let descriptor = cx.files().open_security(&handle).await.map_err(|error| status_of(&error))?;
+    let view = disk.view().await?;
+    let descriptor = view.security(cx.files()).await.map_err(|error| status_of(&error))?;
     let part = |bit: u32| wanted & bit != 0;
     let descriptor = descriptor.part(
         part(security_information::OWNER),

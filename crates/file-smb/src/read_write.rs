@@ -43,9 +43,9 @@ pub(crate) async fn read(cx: &Cx<'_>, open: &Open, request: &ReadRequest) -> Res
             if i64::try_from(request.offset.saturating_add(u64::from(request.length))).is_err() {
                 return Err(NtStatus::INVALID_PARAMETER);
             }
-            let handle = disk.handle().await?;
-            let handle = &*handle;
-            let read = waiting::done(cx, || cx.files().read_at(handle, request.offset, length)).await?;
+            let view = disk.view().await?;
+            let view = &view;
+            let read = waiting::done(cx, || view.read(cx.files(), request.offset, length)).await?;
             let minimum = usize::try_from(request.minimum_count).unwrap_or(usize::MAX);
             if (read.is_empty() && length > 0) || read.len() < minimum {
                 return Err(NtStatus::END_OF_FILE);
@@ -117,8 +117,8 @@ pub(crate) async fn close(cx: &Cx<'_>, open: &Open, request: &CloseRequest) -> R
     if let What::Disk(disk) = &open.what
         && request.flags & CLOSE_FLAG_POSTQUERY_ATTRIB != 0
     {
-        let handle = disk.handle().await?;
-        if let Ok(properties) = cx.files().open_properties(&handle).await {
+        let view = disk.view().await?;
+        if let Ok(properties) = view.properties(cx.files()).await {
             let described = Described::of(&properties);
             response = CloseResponse {
                 flags: CLOSE_FLAG_POSTQUERY_ATTRIB,

@@ -83,6 +83,19 @@ impl Rights {
         Self { granted: self.granted & !(access::WRITE_DATA | access::APPEND_DATA | access::DELETE_CHILD), ..self }
     }
 
+    /// What a snapshot lets everybody do.
+    pub(crate) const READING: u32 = GENERIC_READ_RIGHTS | GENERIC_EXECUTE_RIGHTS;
+
+    /// The same, and nothing but reading.
+    pub(crate) const fn reading_only(self) -> Self {
+        Self { granted: self.granted & Self::READING, ..self }
+    }
+
+    /// Whether it asks to change anything.
+    pub(crate) const fn writes(self) -> bool {
+        self.granted & !Self::READING != 0
+    }
+
     pub(crate) const fn has(self, right: u32) -> bool {
         self.granted & right != 0
     }

@@ -173,7 +173,7 @@ impl Session {
     pub(crate) async fn opened_by(&self, handle: HandleId) -> Arc<Open> {
         loop {
             let opened = self.opened.notified();
-            let has = |open: &&Arc<Open>| open.disk().is_ok_and(|disk| disk.number == handle);
+            let has = |open: &&Arc<Open>| open.disk().is_ok_and(|disk| disk.number == Some(handle));
             let found = self.state().opens.values().find(has).cloned();
             match found {
                 Some(open) => return open,

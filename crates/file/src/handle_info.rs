@@ -142,13 +142,13 @@ impl Files {
         self.page(&rows, &share, At::Present, node, Page { prefix, marker, limit }, now).await
     }
 
-    /// How large the share of a handle is.
+    /// How large a share is.
     ///
     /// # Errors
     /// It is gone, or the store failed.
-    pub async fn share_space(&self, handle: &Handle) -> Result<ShareSpace, FileError> {
+    pub async fn share_space(&self, share: UnitId) -> Result<ShareSpace, FileError> {
         let (rows, _) = self.view();
-        let (name, share) = share::live_named(&rows, handle.file().share).await?;
+        let (name, share) = share::live_named(&rows, share).await?;
         let used_bytes = usage::total(&rows, share.unit).await?.saturating_add(self.unflushed.bytes());
         Ok(ShareSpace { name, share: share.unit, root: share.root, quota_bytes: usage::quota(&share), used_bytes })
     }

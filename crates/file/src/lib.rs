@@ -24,6 +24,7 @@ mod handle_io;
 pub mod handle_rename;
 pub mod handles;
 mod history;
+pub mod kept;
 mod keys;
 pub mod list;
 pub mod list_ranges;
