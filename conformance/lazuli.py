@@ -33,6 +33,7 @@ class Server:
         self.process, self.errors = None, None
         self.ports = {}
         self.admin_port = None
+        self.smb_port = None
 
     def start(self):
         started = time.monotonic()
@@ -48,6 +49,8 @@ class Server:
                 self.ports[service] = int(port)
             if admin := re.match(r"\s+admin\s+http://127\.0\.0\.1:(\d+)", line):
                 self.admin_port = int(admin[1])
+            if smb := re.match(r"\s+smb\s+smb://127\.0\.0\.1:(\d+)", line):
+                self.smb_port = int(smb[1])
             if line.startswith("Ready"):
                 break
         else:

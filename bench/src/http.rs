@@ -1,4 +1,4 @@
-//! The server over HTTP, beside Azurite and nginx, in turns. The load generator is a closed loop of our own.
+//! The server over HTTP, beside Azurite and nginx, and over SMB beside smbd, in turns. The load generator is a closed loop of our own.
 
 mod against;
 mod blob;
@@ -11,6 +11,7 @@ mod peers;
 mod queue;
 mod scene;
 mod signer;
+mod smb;
 mod table;
 mod whole;
 
@@ -32,6 +33,11 @@ pub(crate) fn run(suite: &str, arguments: &Arguments) -> anyhow::Result<Report> 
         }
         Ok(std::mem::take(&mut scene.report))
     })
+}
+
+/// Files over SMB, beside smbd.
+pub(crate) fn smb(arguments: &Arguments) -> anyhow::Result<Report> {
+    runtime()?.block_on(smb::run(arguments))
 }
 
 /// This build and another one, in turns: what became slower?

@@ -32,7 +32,7 @@ struct Arguments {
 
 fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
-    let suite = words.next().context("which suite? one of: against, blob, file, http, queue, store, table")?;
+    let suite = words.next().context("which suite? one of: against, blob, file, http, queue, smb, store, table")?;
     if suite == "load" {
         return http::load(&words.collect::<Vec<_>>());
     }
@@ -51,10 +51,11 @@ fn main() -> anyhow::Result<()> {
     let report = match suite.as_str() {
         "blob" | "file" | "http" | "queue" | "table" => http::run(&suite, &arguments)?,
         "against" => http::against(&arguments, arguments.other.as_deref().context("against needs --other PROGRAM")?)?,
+        "smb" => http::smb(&arguments)?,
         "store" => store::run(&arguments)?,
         // Not for people: the parts of a suite that need a process of their own.
         "store-child" => return store::child(&arguments),
-        other => bail!("unknown suite {other}; one of: against, blob, file, http, queue, store, table"),
+        other => bail!("unknown suite {other}; one of: against, blob, file, http, queue, smb, store, table"),
     };
     report.print();
     if let Some(path) = &arguments.json {

@@ -14,7 +14,7 @@ use std::{
 };
 
 /// Every suite of the bench, in order.
-const SUITES: &[&str] = &["store", "http", "blob", "queue", "table", "file"];
+const SUITES: &[&str] = &["store", "http", "blob", "queue", "table", "file", "smb"];
 
 /// Runs the bench. `arguments` go to each suite: `--quick`; `--only SUITE` picks one; `--against PROGRAM` measures this
 /// build and another one in turns instead.
@@ -67,11 +67,13 @@ fn against(root: &Path, other: &str, quick: bool) -> Result<Outcome> {
     Ok(if process::succeeds(&mut command)? { Outcome::Good } else { Outcome::Failed })
 }
 
-/// Installs Azurite, with the Node it needs, and nginx. Returns where Azurite is.
+/// Installs Azurite, with the Node it needs, nginx, smbd and smbclient. Returns where Azurite is.
 fn prepare(root: &Path) -> Option<PathBuf> {
     let home = root.join("target").join("bench-peers").join("azurite");
     let azurite = setup::retried("Azurite from npm", || install_azurite(&home)).then(|| home.clone());
-    setup::retried("nginx from Debian", install_nginx);
+    setup::retried("nginx from Debian", || setup::install_debian("/usr/sbin/nginx", "nginx-light"));
+    setup::retried("smbclient from Debian", || setup::install_debian("/usr/bin/smbclient", "smbclient"));
+    setup::retried("smbd from Debian", || setup::install_debian("/usr/sbin/smbd", "samba"));
     azurite
 }
 
@@ -83,15 +85,5 @@ fn install_azurite(home: &Path) -> Result<()> {
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-fund", "--no-audit", "--silent", "azurite", "node@22"]).current_dir(home);
     anyhow::ensure!(process::succeeds(&mut npm)?, "npm install failed");
-    Ok(())
-}
-
-fn install_nginx() -> Result<()> {
-    if Path::new("/usr/sbin/nginx").exists() {
-        return Ok(());
-    }
-    let update = process::succeeds(Command::new("apt-get").args(["update", "-qq"]))?;
-    let install = process::succeeds(Command::new("apt-get").args(["install", "-y", "-qq", "nginx-light"]))?;
-    anyhow::ensure!(update && install, "apt-get install nginx-light failed");
     Ok(())
 }

@@ -11,6 +11,7 @@ pub mod fuzz;
 mod process;
 pub mod setup;
 pub mod sim;
+pub mod smbtorture;
 pub mod suite;
 pub mod tidy;
 

@@ -12,11 +12,13 @@ usage: cargo xtask <command>
 
 commands:
   test    set up what the tests need, then check format and lints and run every test
-  bench   measure against peers in one run: [--quick] [--only store|http|blob|queue|table|file];
+  bench   measure against peers in one run: [--quick] [--only store|http|blob|queue|table|file|smb];
           or this build and another one in turns: --against PROGRAM [--quick]
   crash   run the crash tests N times over: crash N
   fuzz    let libFuzzer drive the readers of hostile bytes: [TARGET …] [--seconds 60]; needs nightly and cargo-fuzz
   sim     run the services under simulated faults, a world a seed: [--seconds 60] [--seed 1] [--trace]
+  smbtorture
+          run Samba's own tests against a fresh server, beside what smbd passes: [--quick] [SUITE …]
   tidy    check the rules of the tree: dependency arrows, file lengths, module headers, hosts and paths
   help    show this text
 ";
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         ["crash", rounds] => xtask::crash::run(&xtask::root(), rounds),
         ["fuzz", rest @ ..] => xtask::fuzz::run(&xtask::root(), rest),
         ["sim", rest @ ..] => xtask::sim::run(&xtask::root(), rest),
+        ["smbtorture", rest @ ..] => xtask::smbtorture::run(&xtask::root(), rest),
         ["tidy"] => xtask::tidy::command(&xtask::root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");

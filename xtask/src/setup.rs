@@ -1,7 +1,7 @@
 //! What the tests need before they can run: one step an ingredient, in [`STEPS`].
 //!
-//! The crates of both workspaces, and the Python and Node packages of the conformance tests. Invariant: a step that fails
-//! is tried again, and its failure is reported as set-up, never as a failed test.
+//! The crates of both workspaces, the Python and Node packages of the conformance tests, and Samba's clients. Invariant: a
+//! step that fails is tried again, and its failure is reported as set-up, never as a failed test.
 
 use crate::process;
 use anyhow::{Result, bail};
@@ -26,6 +26,8 @@ const STEPS: &[Step] = &[
     Step { name: "Azure CLI of conformance/az/", run: install_azure_cli },
     Step { name: "Node packages of conformance/js/", run: |root| install_node_packages(root, Clients::Present) },
     Step { name: "Node packages of conformance/legacy-js/", run: |root| install_node_packages(root, Clients::Legacy) },
+    Step { name: "smbclient from Debian", run: |_| install_debian("/usr/bin/smbclient", "smbclient") },
+    Step { name: "smbtorture from Debian", run: |_| install_debian("/usr/bin/smbtorture", "samba-testsuite") },
 ];
 
 /// The tests in Rust: a workspace of its own.
@@ -158,6 +160,24 @@ fn install_python(tests: &Path, environment: &Path, options: &[&str]) -> Result<
         bail!("pip install failed");
     }
     Ok(std::fs::write(installed, wanted)?)
+}
+
+/// Installs a package of the system, unless its program is there. A client of SMB like Samba's comes from no other place.
+pub(crate) fn install_debian(program: &str, package: &str) -> Result<()> {
+    if Path::new(program).exists() {
+        return Ok(());
+    }
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        // What it installs is a tool here: no service of it is to be started.
+        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
+        process::succeeds(&mut command)
+    };
+    let installed = apt(&["update", "-qq"])? && apt(&["install", "-y", "-qq", "--no-install-recommends", package])?;
+    if !installed || !Path::new(program).exists() {
+        bail!("{program} is missing and apt-get install {package} failed; install it as root, then run this again");
+    }
+    Ok(())
 }
 
 /// The Node of the conformance tests: the clients need a newer one than many machines have.

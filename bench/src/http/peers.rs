@@ -17,8 +17,10 @@ pub(crate) struct Peer {
     pub(crate) queue_port: u16,
     /// The port of its Table service.
     pub(crate) table_port: u16,
-    /// The port of its File service; none of another peer.
+    /// The port of its File service.
     pub(crate) file_port: u16,
+    /// The port of its File service over SMB.
+    pub(crate) smb_port: u16,
     child: Child,
     /// From its start to the first answers of its services.
     pub(crate) start: Duration,
@@ -40,9 +42,13 @@ impl Peer {
         let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {binary:?}"))?;
         let stdout = child.stdout.take().context("no output")?;
         let mut lines = BufReader::new(stdout).lines();
+        let mut smb_port = 0;
         let endpoints = loop {
             let Some(line) = lines.next() else { bail!("lazuli ended before it printed its endpoints") };
             let line = line?;
+            if let Some((_, port)) = line.split_once("smb://127.0.0.1:") {
+                smb_port = port.trim().parse()?;
+            }
             if line.contains("BlobEndpoint=") {
                 break line;
             }
@@ -56,15 +62,69 @@ impl Peer {
         // A build of before has none; `against` measures those too.
         let file_port = port_of("File").unwrap_or_default();
         std::thread::spawn(move || lines.for_each(drop));
-        let mut peer = Self { port, queue_port, table_port, file_port, child, start: Duration::ZERO };
+        let mut peer = Self { port, queue_port, table_port, file_port, smb_port, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(peer)
+    }
+
+    /// Debian's smbd with a share in this directory, whose user is who runs this; `None` when it is not installed.
+    pub(crate) fn smbd(directory: &Path) -> anyhow::Result<Option<Self>> {
+        if !Path::new("/usr/sbin/smbd").exists() {
+            return Ok(None);
+        }
+        let (port, run, share) = (free_port()?, directory.join("smbd-run"), directory.join("smbd-share"));
+        std::fs::create_dir_all(&run)?;
+        std::fs::create_dir_all(&share)?;
+        let configuration = run.join("smb.conf");
+        let mut text = format!(
+            "[global]\n server role = standalone server\n smb ports = {port}\n interfaces = lo\n bind interfaces only = yes\n\
+             log level = 0\n load printers = no\n disable spoolss = yes\n server min protocol = SMB2_10\n"
+        );
+        for folder in
+            ["lock directory", "state directory", "cache directory", "private dir", "pid directory", "ncalrpc dir"]
+        {
+            let path = run.join(folder.replace(' ', "-"));
+            std::fs::create_dir_all(&path)?;
+            text.push_str(&format!(" {folder} = {}\n", path.display()));
+        }
+        text.push_str(&format!(
+            " log file = {}/log\n[bench]\n path = {}\n read only = no\n",
+            run.display(),
+            share.display()
+        ));
+        std::fs::write(&configuration, text)?;
+        let mut password = Command::new("smbpasswd");
+        password.arg("-c").arg(&configuration).args(["-a", "-s", &super::smb::unix_user()?]).stdin(Stdio::piped());
+        let mut password = password.stdout(Stdio::null()).spawn().context("cannot start smbpasswd")?;
+        password.stdin.take().context("no input")?.write_all(b"secret\nsecret\n")?;
+        anyhow::ensure!(password.wait()?.success(), "smbpasswd failed");
+        let start = Instant::now();
+        let mut smbd = Command::new("/usr/sbin/smbd");
+        smbd.args(["--foreground", "--no-process-group", "-s"]).arg(&configuration).stdin(Stdio::null());
+        let child = smbd.spawn().context("cannot start smbd")?;
+        let mut peer =
+            Self { port, queue_port: 0, table_port: 0, file_port: 0, smb_port: port, child, start: Duration::ZERO };
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            anyhow::ensure!(start.elapsed() < Duration::from_secs(60), "smbd did not start within a minute");
+            anyhow::ensure!(peer.child.try_wait()?.is_none(), "smbd ended at once");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        peer.start = start.elapsed();
+        Ok(Some(peer))
     }
 
     /// Something that runs already; the child that is dropped with it is only a stand-in.
     pub(crate) fn running(port: u16) -> anyhow::Result<Self> {
         let child = Command::new("true").spawn()?;
-        Ok(Self { port, queue_port: port, table_port: port, file_port: port, child, start: Duration::ZERO })
+        Ok(Self {
+            port,
+            queue_port: port,
+            table_port: port,
+            file_port: port,
+            smb_port: 0,
+            child,
+            start: Duration::ZERO,
+        })
     }
 
     /// Azurite, as `cargo xtask bench` installed it; `None` when it did not.
@@ -79,7 +139,15 @@ impl Peer {
         }
         let start = Instant::now();
         let child = command.stdout(Stdio::null()).spawn().context("cannot start Azurite")?;
-        let mut peer = Self { port, queue_port: queue, table_port: table, file_port: 0, child, start: Duration::ZERO };
+        let mut peer = Self {
+            port,
+            queue_port: queue,
+            table_port: table,
+            file_port: 0,
+            smb_port: 0,
+            child,
+            start: Duration::ZERO,
+        };
         peer.wait(start)?;
         Ok(Some(peer))
     }
@@ -113,7 +181,8 @@ impl Peer {
         let start = Instant::now();
         let child =
             Command::new("/usr/sbin/nginx").arg("-c").arg(&configuration).arg("-e").arg(at("error.log")).spawn()?;
-        let mut peer = Self { port, queue_port: 0, table_port: 0, file_port: 0, child, start: Duration::ZERO };
+        let mut peer =
+            Self { port, queue_port: 0, table_port: 0, file_port: 0, smb_port: 0, child, start: Duration::ZERO };
         peer.wait(start)?;
         Ok(Some(peer))
     }

@@ -54,6 +54,8 @@ const FRAMES: usize = 128;
 const INCOMING_BYTES: usize = 32 * 1024 * 1024;
 /// Bytes of answers that one connection has not taken.
 const OUTGOING_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of an answer that a connection without another one has beside what all share.
+const FIRST_BYTES: usize = 1024 * 1024;
 /// Sessions of one connection.
 const SESSIONS_MAX: usize = 64;
 /// Requests that a client may have under way.
@@ -92,8 +94,19 @@ struct Waits {
 
 /// Room for bytes, until they are done with.
 pub(crate) struct Held {
-    _own: OwnedSemaphorePermit,
-    _all: OwnedSemaphorePermit,
+    own: OwnedSemaphorePermit,
+    all: Option<OwnedSemaphorePermit>,
+}
+
+impl Held {
+    /// Gives back what was not needed.
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        let over = self.own.num_permits().saturating_sub(bytes);
+        drop(self.own.split(over));
+        if let Some(all) = &mut self.all {
+            drop(all.split(over));
+        }
+    }
 }
 
 impl Connection {
@@ -174,8 +187,13 @@ impl Connection {
         }
     }
 
-    /// Room for an answer with so many bytes.
+    /// Room for an answer with so many bytes, before they are read. Who has no other answer under way gets a small one at once,
+    /// also while others have not taken what they asked for.
     pub(crate) async fn room_to_answer(&self, bytes: usize) -> Option<Held> {
+        if bytes <= FIRST_BYTES && self.outgoing.available_permits() == OUTGOING_BYTES {
+            let own = Arc::clone(&self.outgoing).acquire_many_owned(u32::try_from(bytes).ok()?).await.ok()?;
+            return Some(Held { own, all: None });
+        }
         hold(&self.outgoing, &self.shared.outgoing, bytes, OUTGOING_BYTES).await
     }
 
@@ -189,7 +207,7 @@ async fn hold(own: &Arc<Semaphore>, all: &Arc<Semaphore>, bytes: usize, most: us
     let permits = u32::try_from(bytes.min(most)).ok()?;
     let own = Arc::clone(own).acquire_many_owned(permits).await.ok()?;
     let all = Arc::clone(all).acquire_many_owned(permits).await.ok()?;
-    Some(Held { _own: own, _all: all })
+    Some(Held { own, all: Some(all) })
 }
 
 /// Serves a connection to its end.

@@ -22,12 +22,16 @@ use crate::{
     wire::{
         FileId,
         compound::{self, Part},
+        frame,
         header::{Command, Header, Route, flags},
         negotiate::dialect,
         request::Request,
         session::Empty,
     },
 };
+
+/// Bytes that the messages of one frame may ask for: what a frame can carry, without the headers.
+const LONGEST_ANSWER: usize = frame::MAX_FRAME - 128 * 1024;
 
 /// How a frame is to be done.
 pub(crate) enum Work {
@@ -110,8 +114,10 @@ pub(crate) async fn all(
     has_slot: bool,
 ) -> Option<(Frame, Option<Held>)> {
     let has_contexts = connection.negotiated.get().is_some_and(|how| how.dialect == dialect::SMB_3_1_1);
-    let (mut answers, mut related, mut room) = (Vec::new(), Related::default(), None);
+    let (mut answers, mut related, mut asked) = (Vec::new(), Related::default(), 0_usize);
     let parts: Vec<Part<'_>> = compound::split(frame).collect::<Result<_, _>>().ok()?;
+    // Before the first byte of it is read.
+    let mut room = room(connection, &parts).await;
     let last = parts.len().saturating_sub(1);
     for (position, part) in parts.into_iter().enumerate() {
         if part.header.command == Command::Cancel.number() {
@@ -146,10 +152,13 @@ pub(crate) async fn all(
             answers.push(answer);
             continue;
         }
+        asked = asked.saturating_add(asked_by(&part));
         let admitted = admit(connection, &header, &part, sealer.as_ref());
         let (session, outcome, pending) = match admitted {
             Err(status) => (None, Err(status), 0),
-            Ok(session) if !has_slot => (Some(session), Err(NtStatus::INSUFFICIENT_RESOURCES), 0),
+            Ok(session) if !has_slot || asked > LONGEST_ANSWER => {
+                (Some(session), Err(NtStatus::INSUFFICIENT_RESOURCES), 0)
+            }
             Ok(session) => {
                 let (outcome, pending) =
                     one(connection, &session, header, &part, frame, &mut related, position == last, sealer.is_some())
@@ -160,9 +169,6 @@ pub(crate) async fn all(
         if let Ok(reply) = &outcome {
             if let Some(opened) = reply.opened {
                 related.open = Some(opened);
-            }
-            if !reply.payload.is_empty() && room.is_none() {
-                room = connection.room_to_answer(reply.payload.len()).await;
             }
             if header.command == Command::TreeConnect.number() {
                 related.tree = header.tree_id().unwrap_or(related.tree);
@@ -185,7 +191,31 @@ pub(crate) async fn all(
     if answers.is_empty() {
         return None;
     }
-    answers::frame(answers, sealer.as_deref()).map(|frame| (frame, room))
+    let frame = answers::frame(answers, sealer.as_deref())?;
+    if let Some(room) = &mut room {
+        room.keep(frame.head.len().saturating_add(frame.payload.len()));
+    }
+    Some((frame, room))
+}
+
+/// The bytes that a message wants to have, where that can be many.
+fn asked_by(part: &Part<'_>) -> usize {
+    match Command::numbered(part.header.command) {
+        Some(command @ (Command::Read | Command::QueryDirectory)) => {
+            let bytes = Request::parse(command, part.message).map_or(0, |request| request.payload());
+            usize::try_from(bytes).unwrap_or(usize::MAX)
+        }
+        _ => 0,
+    }
+}
+
+/// Room for what the messages of a frame ask for. Strangers get nothing that would need some.
+async fn room(connection: &Arc<Connection>, parts: &[Part<'_>]) -> Option<Held> {
+    let asked = parts.iter().map(asked_by).fold(0, usize::saturating_add);
+    if asked == 0 || !connection.seat.is_known() {
+        return None;
+    }
+    connection.room_to_answer(asked.min(LONGEST_ANSWER)).await
 }
 
 /// Whether the answer to a request is signed.
