@@ -1,3 +1,5 @@
+//! What is buffered of writes through handles: who sees it, what bounds it, and how it becomes durable.
+
 use std::{
     future::Future as _,
     pin::pin,
