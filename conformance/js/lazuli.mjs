@@ -34,6 +34,7 @@ export async function start(...flags) {
     account: settings.get("AccountName"),
     key: settings.get("AccountKey"),
     blobUrl: settings.get("BlobEndpoint"),
+    fileUrl: settings.get("FileEndpoint"),
     /** Stops it, and verifies what it leaves behind. */
     async stop() {
       child.kill("SIGTERM");

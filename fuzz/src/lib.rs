@@ -35,6 +35,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("sas", credentials::sas),
     ("bearer", credentials::bearer),
     ("file_path", files::path),
+    ("file_route", files::operation),
     ("table_address", tables::address),
     ("table_filter", tables::filter),
     ("table_batch", tables::batch),

@@ -7,10 +7,14 @@ use testkit::{
     client::Request,
     linearizability::{
         Bounds, Call, History, Model, Verdict, check,
-        models::{append_blob::AppendBlob, blob::Blob, message::Message, page_blob::PageBlob, partition::Partition},
+        models::{
+            append_blob::AppendBlob, blob::Blob, files::Files, message::Message, page_blob::PageBlob,
+            partition::Partition,
+        },
     },
     workload::{
-        Plan, WorkloadError, append_blob::AppendPlan, blob::BlobPlan, page_blob, partition::PartitionPlan, queue,
+        Plan, WorkloadError, append_blob::AppendPlan, blob::BlobPlan, files::FilesPlan, page_blob,
+        partition::PartitionPlan, queue,
     },
 };
 
@@ -108,7 +112,9 @@ fn verdict<M: Model>(model: &M, history: &History<M::Op, M::Answer>) -> Result<b
 
 /// The objects of a world.
 pub(crate) fn objects(random: &mut Random, clients: u32) -> Vec<Object> {
-    let mut seed = || random.number();
+    // That of files is made of another one: worlds that are known stay what they are.
+    let [first, appends, paged, entities, queues] = [(); 5].map(|()| random.number());
+    let files = queues.rotate_left(32);
     let blob = |name: &str, kind: &'static str| {
         Request::new("PUT", format!("/box/{name}")).header("x-ms-blob-type", kind).header("x-ms-meta-made", "1")
     };
@@ -118,7 +124,7 @@ pub(crate) fn objects(random: &mut Random, clients: u32) -> Vec<Object> {
         object(
             "blob",
             Request::new("PUT", "/box?restype=container"),
-            seed(),
+            first,
             clients,
             |client| BlobPlan::new("/box/first", client),
             |history| verdict(&Blob, history),
@@ -126,7 +132,7 @@ pub(crate) fn objects(random: &mut Random, clients: u32) -> Vec<Object> {
         object(
             "blob",
             blob("append", "AppendBlob"),
-            seed(),
+            appends,
             clients,
             |_| AppendPlan { path: "/box/append".to_owned(), blocks: 0 },
             |history| verdict(&AppendBlob, history),
@@ -134,7 +140,7 @@ pub(crate) fn objects(random: &mut Random, clients: u32) -> Vec<Object> {
         object(
             "blob",
             blob("pages", "PageBlob").header("x-ms-blob-content-length", pages),
-            seed(),
+            paged,
             clients,
             |_| page_blob::PagePlan { path: "/box/pages".to_owned() },
             |history| verdict(&PageBlob { pages: page_blob::PAGES }, history),
@@ -142,7 +148,7 @@ pub(crate) fn objects(random: &mut Random, clients: u32) -> Vec<Object> {
         object(
             "table",
             create.body(r#"{"TableName":"entities"}"#),
-            seed(),
+            entities,
             clients,
             |_| PartitionPlan::new("entities", "p"),
             |history| verdict(&Partition, history),
@@ -150,13 +156,21 @@ pub(crate) fn objects(random: &mut Random, clients: u32) -> Vec<Object> {
         object(
             "queue",
             Request::new("PUT", "/messages"),
-            seed(),
+            queues,
             clients,
             |_| queue::QueuePlan::new("/messages"),
             |history| {
                 let messages = queue::by_message(history);
                 messages.iter().try_fold(true, |all, message| Ok(verdict(&Message, message)? && all))
             },
+        ),
+        object(
+            "file",
+            Request::new("PUT", "/box?restype=share"),
+            files,
+            clients,
+            |client| FilesPlan::new("/box", client),
+            |history| verdict(&Files, history),
         ),
     ]
 }

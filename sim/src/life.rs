@@ -5,6 +5,8 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 use account::Settings;
 use blob::Blobs;
 use blob_rest::BlobService;
+use file::Files;
+use file_rest::FileService;
 use queue::Queues;
 use queue_rest::QueueService;
 use store::Store;
@@ -21,6 +23,7 @@ pub(crate) struct Life {
     pub(crate) blobs: Arc<RestService>,
     pub(crate) queues: Arc<RestService>,
     pub(crate) tables: Arc<RestService>,
+    pub(crate) files: Arc<RestService>,
     /// Background work is under way.
     pub(crate) busy: Rc<Cell<bool>>,
 }
@@ -30,6 +33,7 @@ impl Life {
         match name {
             "blob" => &self.blobs,
             "queue" => &self.queues,
+            "file" => &self.files,
             _ => &self.tables,
         }
     }
@@ -49,6 +53,12 @@ pub(crate) fn queues(parts: Parts) -> Arc<dyn rest::Service> {
 pub(crate) fn tables(parts: Parts) -> Arc<dyn rest::Service> {
     let settings = Settings::new(parts.store.clone());
     Arc::new(TableService::new(Tables::new(parts.store), settings, parts.accounts))
+}
+
+pub(crate) fn files(parts: Parts) -> Arc<dyn rest::Service> {
+    let transfers = Transfers::new(Arc::new(Nowhere), Here::default());
+    let settings = Settings::new(parts.store.clone());
+    Arc::new(FileService::new(Files::new(parts.store), settings, parts.accounts, Arc::new(transfers)))
 }
 
 thread_local! {

@@ -42,7 +42,7 @@ pub struct Size {
 
 impl Default for Size {
     fn default() -> Self {
-        Self { clients: 3, calls: 60, objects: 5 }
+        Self { clients: 3, calls: 60, objects: 6 }
     }
 }
 
@@ -266,7 +266,7 @@ impl World {
             Store::seeded(Arc::<EmbeddedEngine>::clone(&engine), self.seed)
         };
         let parts = Rc::<RefCell<Vec<Arc<RestService>>>>::default();
-        for build in [life::blobs, life::queues, life::tables] {
+        for build in [life::blobs, life::queues, life::tables, life::files] {
             let (store, parts) = (store.clone(), Rc::clone(&parts));
             let trouble = Rc::clone(&self.trouble);
             self.executor.spawn(async move {
@@ -278,10 +278,9 @@ impl World {
             self.drive(&engine)?;
         }
         let mut parts = parts.take().into_iter();
-        let (Some(blobs), Some(queues), Some(tables)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err("the services did not start".to_owned());
-        };
-        self.life = Some(Life { engine, store, blobs, queues, tables, busy: Rc::default() });
+        let mut next = || parts.next().ok_or_else(|| "the services did not start".to_owned());
+        let (blobs, queues, tables, files) = (next()?, next()?, next()?, next()?);
+        self.life = Some(Life { engine, store, blobs, queues, tables, files, busy: Rc::default() });
         Ok(())
     }
 
@@ -403,7 +402,10 @@ impl World {
                     6 => drop(jobs::round(&mut blob::jobs(&store)).await),
                     7 => drop(jobs::round(&mut [jobs::on::<ExpireMessages>(&store)]).await),
                     8 => drop(jobs::round(&mut [jobs::on::<SweepQueues>(&store)]).await),
-                    _ => drop(jobs::round(&mut table::jobs(&store)).await),
+                    _ => {
+                        drop(jobs::round(&mut table::jobs(&store)).await);
+                        drop(jobs::round(&mut file::jobs(&store)).await);
+                    }
                 }
                 busy.set(false);
             }),
@@ -414,11 +416,15 @@ impl World {
     fn verify(&mut self) -> Result<(), String> {
         let Some(life) = &self.life else { return Ok(()) };
         self.executor.clear();
-        let engine = Arc::clone(&life.engine);
+        let (engine, store) = (Arc::clone(&life.engine), life.store.clone());
         let (checked, trouble) = (Arc::clone(&engine), Rc::clone(&self.trouble));
         self.executor.spawn(async move {
             let problem = match checked.check(|_| {}).await {
-                Ok(report) if report.is_clean() => return,
+                Ok(report) if report.is_clean() => match file::audit::audit(&store.snapshot()).await {
+                    Ok(audit) if audit.problems.is_empty() => return,
+                    Ok(audit) => format!("{:#?}", audit.problems),
+                    Err(error) => error.to_string(),
+                },
                 Ok(report) => format!("{:#?}", report.problems),
                 Err(error) => error.to_string(),
             };

@@ -23,7 +23,7 @@ fn sound_worlds_are_sound() {
     for seed in 100..110 {
         let mut world = World::new(seed, Size::default(), None, false).unwrap();
         world.run().unwrap();
-        assert!(world.counts().explained >= 4, "{:?}", world.counts());
+        assert!(world.counts().explained >= 5, "{:?}", world.counts());
     }
 }
 

@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
     Step { name: "crates of conformance/rust/", run: |root| fetch_crates(&root.join(RUST_TESTS)) },
     Step { name: "Python packages of conformance/", run: |root| install_python_packages(root, Clients::Present) },
     Step { name: "Python packages of conformance/legacy/", run: |root| install_python_packages(root, Clients::Legacy) },
+    Step { name: "Azure CLI of conformance/az/", run: install_azure_cli },
     Step { name: "Node packages of conformance/js/", run: |root| install_node_packages(root, Clients::Present) },
     Step { name: "Node packages of conformance/legacy-js/", run: |root| install_node_packages(root, Clients::Legacy) },
 ];
@@ -129,20 +130,30 @@ pub(crate) fn python(root: &Path) -> PathBuf {
 
 /// Makes the private environment, unless it already holds exactly what is asked for.
 fn install_python_packages(root: &Path, clients: Clients) -> Result<()> {
-    let requirements = root.join(clients.python_tests()).join("requirements.txt");
+    install_python(&root.join(clients.python_tests()), &root.join(clients.environment()), &[])
+}
+
+/// The Azure CLI with what its storage commands need: with all that it names it would be four times as large.
+fn install_azure_cli(root: &Path) -> Result<()> {
+    install_python(&root.join("conformance/az"), &root.join("target/conformance/az"), &["--no-deps"])
+}
+
+/// Installs what the list beside the tests names.
+fn install_python(tests: &Path, environment: &Path, options: &[&str]) -> Result<()> {
+    let requirements = tests.join("requirements.txt");
     let wanted = std::fs::read_to_string(&requirements)?;
-    let environment = root.join(clients.environment());
     let installed = environment.join("installed.txt");
     if std::fs::read_to_string(&installed).is_ok_and(|found| found == wanted) {
         return Ok(());
     }
     let mut make = Command::new("python3");
-    make.args(["-m", "venv", "--clear"]).arg(&environment);
+    make.args(["-m", "venv", "--clear"]).arg(environment);
     if !process::succeeds(&mut make)? {
         bail!("python3 -m venv failed");
     }
-    let mut install = Command::new(clients.python(root));
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&requirements);
+    let mut install = Command::new(environment.join("bin").join("python"));
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(options);
+    install.arg("-r").arg(&requirements);
     if !process::succeeds(&mut install)? {
         bail!("pip install failed");
     }

@@ -2,7 +2,6 @@
 
 use access::need::Service;
 use blob::{
-    CopyStatus,
     copy::{AbortCopy, Copied, CopiedCrc64, CopyBlob, CopyMode},
     errors::BlobError,
 };
@@ -12,15 +11,12 @@ use rest::{
     checksum::{self, Declared, Md5Bytes},
     headers,
 };
-use transfer::{Local, Place, Source, SourceUse, Wanted};
+use transfer::{Local, Place, Source, SourceUse, Wanted, states};
 use types::limits;
 
 use crate::{
     BlobService, answers, conditions, errors, from_url,
-    header_names::{
-        BLOB_TYPE, COPY_ACTION, COPY_ID, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, COPY_STATUS, SEAL_BLOB,
-        SOURCE_CONTENT_MD5,
-    },
+    header_names::{BLOB_TYPE, COPY_SOURCE_BLOB_PROPERTIES, COPY_SOURCE_TAG_OPTION, SEAL_BLOB, SOURCE_CONTENT_MD5},
     metadata, names, pending, put_blob, sources, tags, tier,
     upload::no_body,
 };
@@ -220,28 +216,16 @@ fn destination<'a>(
 }
 
 fn answer(caller: &Caller, response: Response, copied: &Copied) -> Response {
-    let status = match copied.status {
-        CopyStatus::Pending => "pending",
-        CopyStatus::Success => "success",
-        CopyStatus::Aborted => "aborted",
-        CopyStatus::Failed => "failed",
-    };
-    answers::written(response, caller.version, copied.written)
-        .text_header(COPY_ID, &copied.copy_id)
-        .text_header(COPY_STATUS, status)
+    let response = answers::written(response, caller.version, copied.written);
+    states::begun(response, &copied.copy_id, copied.status)
 }
 
 /// Abort Copy Blob.
 pub(crate) async fn abort(service: &BlobService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
-    match headers::required(&request.headers, &COPY_ACTION)? {
-        action if action.eq_ignore_ascii_case("abort") => {}
-        other => return Err(ServiceError::invalid_header(COPY_ACTION.as_str(), other)),
-    }
-    let copy_id = request.target.query.get("copyid").ok_or_else(|| ServiceError::missing_query("copyid"))?;
     let asked = caller.ask(AbortCopy {
         address: names::base(caller.unit(), request)?,
         lease_id: conditions::lease_id(&request.headers)?,
-        copy_id: copy_id.to_owned(),
+        copy_id: states::aborted(request)?.to_owned(),
     });
     service.blobs.abort_copy_blob(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::NO_CONTENT))

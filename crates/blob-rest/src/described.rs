@@ -1,6 +1,6 @@
 //! What Get Blob and Get Blob Properties say about a blob, in headers.
 
-use blob::{BlobKind, BlobProperties, CopyState, CopyStatus, RehydratePriority, tier::TierProperties};
+use blob::{BlobKind, BlobProperties, RehydratePriority, tier::TierProperties};
 use http::{HeaderValue, header};
 use rest::{Response, dates};
 use types::ServiceVersion;
@@ -9,8 +9,7 @@ use crate::{
     answers,
     header_names::{
         ACCESS_TIER, ACCESS_TIER_CHANGE_TIME, ACCESS_TIER_INFERRED, ARCHIVE_STATUS, BLOB_COMMITTED_BLOCK_COUNT,
-        BLOB_SEALED, BLOB_SEQUENCE_NUMBER, BLOB_TYPE, COPY_COMPLETION_TIME, COPY_ID, COPY_PROGRESS, COPY_SOURCE,
-        COPY_STATUS, COPY_STATUS_DESCRIPTION, CREATION_TIME, EXPIRY_TIME, REHYDRATE_PRIORITY, SERVER_ENCRYPTED,
+        BLOB_SEALED, BLOB_SEQUENCE_NUMBER, BLOB_TYPE, CREATION_TIME, EXPIRY_TIME, REHYDRATE_PRIORITY, SERVER_ENCRYPTED,
         TAG_COUNT,
     },
     leases, metadata,
@@ -49,7 +48,7 @@ pub(crate) fn blob(response: Response, version: ServiceVersion, found: &BlobProp
         response = response.number_header(TAG_COUNT, u64::try_from(found.tags.len()).unwrap_or_default());
     }
     if let Some(state) = &found.copy {
-        response = copy(response, state);
+        response = transfer::states::described(response, state);
     }
     metadata::to_headers(response, &found.metadata)
 }
@@ -94,32 +93,4 @@ pub(crate) const fn rehydrate_priority(priority: RehydratePriority) -> &'static 
         RehydratePriority::Standard => "Standard",
         RehydratePriority::High => "High",
     }
-}
-
-fn copy(response: Response, state: &CopyState) -> Response {
-    let mut response = response
-        .text_header(COPY_ID, &state.id)
-        .text_header(COPY_SOURCE, &state.source)
-        .text_header(COPY_STATUS, copy_status(state.status))
-        .text_header(COPY_PROGRESS, &copy_progress(state));
-    if let Some(completed) = state.completed {
-        response = response.text_header(COPY_COMPLETION_TIME, &dates::rfc1123(completed));
-    }
-    match &state.description {
-        Some(description) => response.text_header(COPY_STATUS_DESCRIPTION, description),
-        None => response,
-    }
-}
-
-pub(crate) const fn copy_status(status: CopyStatus) -> &'static str {
-    match status {
-        CopyStatus::Pending => "pending",
-        CopyStatus::Success => "success",
-        CopyStatus::Aborted => "aborted",
-        CopyStatus::Failed => "failed",
-    }
-}
-
-pub(crate) fn copy_progress(state: &CopyState) -> String {
-    format!("{}/{}", state.copied, state.total)
 }

@@ -38,14 +38,8 @@ names! {
     BLOB_SEALED: "x-ms-blob-sealed";
     BLOB_SEQUENCE_NUMBER: "x-ms-blob-sequence-number";
     BLOB_TYPE: "x-ms-blob-type";
-    COPY_COMPLETION_TIME: "x-ms-copy-completion-time";
-    COPY_ACTION: "x-ms-copy-action";
-    COPY_ID: "x-ms-copy-id";
-    COPY_PROGRESS: "x-ms-copy-progress";
     COPY_SOURCE_BLOB_PROPERTIES: "x-ms-copy-source-blob-properties";
     COPY_SOURCE_TAG_OPTION: "x-ms-copy-source-tag-option";
-    COPY_STATUS: "x-ms-copy-status";
-    COPY_STATUS_DESCRIPTION: "x-ms-copy-status-description";
     CREATION_TIME: "x-ms-creation-time";
     DELETE_SNAPSHOTS: "x-ms-delete-snapshots";
     DELETE_TYPE_PERMANENT: "x-ms-delete-type-permanent";

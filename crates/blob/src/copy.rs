@@ -45,8 +45,6 @@ pub use job::{AbortCopy, CopyCursor, CopyMaps, ForeignSource, PendingCopy};
 
 /// Rows of a map that are copied in the transaction of the request.
 const AT_ONCE: usize = 16 * 1024;
-/// Rows of a map read at a time.
-const PIECE: usize = 1024;
 
 /// The source of a copy, or of an operation From URL, that is a blob of this account: an operation of its own.
 #[derive(Clone, Debug)]
@@ -444,21 +442,13 @@ async fn share(txn: &Txn, source: &Blob, content: ContentId) -> Result<bool, Blo
             }
         }
         Holdings::Map => {
-            let mut segments = Vec::new();
-            let mut from = Some(0);
-            while let Some(start) = from {
-                let range = (start, source.length);
-                let (piece, next) = content_map::read(txn, source.content, source.extra().epoch, range, PIECE).await?;
-                segments.extend(piece);
-                if segments.len() > AT_ONCE {
-                    return Ok(false);
-                }
-                from = next;
+            let (epoch, range) = (source.extra().epoch, (0, source.length));
+            let (segments, more) = content_map::read(txn, source.content, epoch, range, AT_ONCE).await?;
+            if more.is_some() {
+                return Ok(false);
             }
             let mut map = MapWriter::new(txn, content, FIRST_EPOCH);
-            for segment in segments {
-                map.append(segment.offset, segment.slice);
-            }
+            map.append_all(&segments);
             map.finish().await?;
             Ok(true)
         }

@@ -13,7 +13,7 @@ use crate::{FileService, errors, names, preconditions};
 pub(crate) async fn get(service: &FileService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     let asked = caller.ask(GetShareAcl {
         share: names::written_share(caller, request)?,
-        preconditions: preconditions::of_share(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_share(caller, &request.headers)?,
     });
     let (found, policies) = service.files.get_share_acl(&asked).await.map_err(errors::of)?;
     let response = stamps::stamped(Response::new(StatusCode::OK), caller.version, found.etag, found.last_modified);
@@ -32,7 +32,7 @@ pub(crate) async fn set(
     let document = request.body.collect(caller.known()?, signed_identifiers::BODY_MAX_BYTES).await?;
     let asked = caller.ask(SetShareAcl {
         share,
-        preconditions: preconditions::of_share(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_share(caller, &request.headers)?,
         policies: signed_identifiers::parse(Service::File, &document)?,
     });
     let done = service.files.set_share_acl(&asked).await.map_err(errors::of)?;

@@ -3,13 +3,13 @@
 use file::object::{Address, FileProperties, NodeProperties};
 use http::{HeaderName, header};
 use rest::{Response, dates, leases, metadata, served, stamps};
-use types::{CopyState, CopyStatus, FilePath, ServiceVersion, Switch};
+use types::{FilePath, ServiceVersion, Switch};
 
 use crate::{
     header_names::{
-        CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, COPY_COMPLETION_TIME,
-        COPY_ID, COPY_PROGRESS, COPY_SOURCE, COPY_STATUS, COPY_STATUS_DESCRIPTION, FILE_ATTRIBUTES, FILE_CHANGE_TIME,
-        FILE_CREATION_TIME, FILE_ID, FILE_LAST_WRITE_TIME, FILE_PARENT_ID, FILE_PERMISSION_KEY, SERVER_ENCRYPTED, TYPE,
+        CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, FILE_ATTRIBUTES,
+        FILE_CHANGE_TIME, FILE_CREATION_TIME, FILE_ID, FILE_LAST_WRITE_TIME, FILE_PARENT_ID, FILE_PERMISSION_KEY,
+        SERVER_ENCRYPTED, TYPE,
     },
     smb_headers,
 };
@@ -79,7 +79,7 @@ pub(crate) fn file(response: Response, version: ServiceVersion, file: &FilePrope
         response = leases::described(response, file.lease);
     }
     match &file.copy {
-        Some(state) => copy(response, state),
+        Some(state) => transfer::states::described(response, state),
         None => response,
     }
 }
@@ -95,25 +95,4 @@ pub(crate) fn md5(response: Response, name: HeaderName, file: &FileProperties) -
 /// The length, for answers without a body.
 pub(crate) fn length(response: Response, file: &FileProperties) -> Response {
     response.number_header(header::CONTENT_LENGTH, file.length)
-}
-
-fn copy(response: Response, state: &CopyState) -> Response {
-    let status = match state.status {
-        CopyStatus::Pending => "pending",
-        CopyStatus::Success => "success",
-        CopyStatus::Aborted => "aborted",
-        CopyStatus::Failed => "failed",
-    };
-    let mut response = response
-        .text_header(COPY_ID, &state.id)
-        .text_header(COPY_SOURCE, &state.source)
-        .text_header(COPY_STATUS, status)
-        .text_header(COPY_PROGRESS, &format!("{}/{}", state.copied, state.total));
-    if let Some(completed) = state.completed {
-        response = response.text_header(COPY_COMPLETION_TIME, &dates::rfc1123(completed));
-    }
-    match &state.description {
-        Some(description) => response.text_header(COPY_STATUS_DESCRIPTION, description),
-        None => response,
-    }
 }

@@ -58,7 +58,7 @@ async fn read(
     let address = names::path(caller, request)?;
     let asked = caller.ask(GetProperties {
         address: address.clone(),
-        preconditions: preconditions::of_path(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_path(caller, &request.headers)?,
         is_directory: true,
     });
     Ok((address, waiting::done(request, || service.files.get_properties(&asked)).await?))
@@ -72,7 +72,7 @@ pub(crate) async fn set_properties(
     let sent = &request.headers;
     let asked = caller.ask(SetProperties {
         address: names::written_path(caller, request)?,
-        preconditions: preconditions::of_path(caller, sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, sent)?,
         is_directory: true,
         smb: smb_headers::read(sent, caller.version, For::Existing)?,
         headers: None,
@@ -100,7 +100,7 @@ pub(crate) async fn write_metadata(
     let sent = &request.headers;
     let asked = caller.ask(SetMetadata {
         address: names::written_path(caller, request)?,
-        preconditions: preconditions::of_path(caller, sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, sent)?,
         is_directory,
         metadata: metadata::from_headers(sent)?,
     });
@@ -126,7 +126,7 @@ pub(crate) async fn remove(
 ) -> Result<Response, ServiceError> {
     let asked = caller.ask(Delete {
         address: names::written_path(caller, request)?,
-        preconditions: preconditions::of_path(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_path(caller, &request.headers)?,
         is_directory,
     });
     waiting::done(request, || service.files.delete(&asked)).await?;

@@ -7,6 +7,7 @@ use rest::{
     ServiceError, caller,
     leases::{self, Leased},
 };
+use transfer::refusals::answered;
 use types::ErrorCode;
 
 use crate::header_names::{CONTENT_LENGTH, RECURSIVE};
@@ -15,8 +16,11 @@ use crate::header_names::{CONTENT_LENGTH, RECURSIVE};
 pub(crate) fn of(error: FileError) -> ServiceError {
     match error {
         FileError::Denied(denied) => caller::denied_answer(&denied),
-        // Those who know whose source it is answer it themselves.
-        FileError::SourceDenied(denied) => caller::denied_answer(&denied),
+        // What stands against the read of a source is told apart from what stands against the copy.
+        FileError::Source(refusal) => match *refusal {
+            FileError::PendingCopyOperation => of(FileError::PendingCopyOperation),
+            refusal => answered(&of(refusal)),
+        },
         FileError::Store(error) => ServiceError::from_store(&error),
         FileError::Lease(about, refusal) => lease(about, refusal),
         FileError::LeaseOperation(refusal) => leases::refused(refusal),
@@ -216,6 +220,7 @@ mod tests {
             (FileError::InvalidRange { start: 1, end: 2 }, 416, ErrorCode::InvalidRange),
             (FileError::RangeBehindTheEnd { length: 2 }, 416, ErrorCode::InvalidRange),
             (FileError::TooLarge(4), 413, ErrorCode::RequestBodyTooLarge),
+            (FileError::ShareSizeLimitReached, 413, ErrorCode::ShareSizeLimitReached),
             (FileError::PermissionNotFound, 404, ErrorCode::ResourceNotFound),
             (FileError::ChangesTooOften, 503, ErrorCode::ServerBusy),
         ];

@@ -44,7 +44,7 @@ pub(crate) async fn create(
     let length = headers::number(&sent, &CONTENT_LENGTH)?;
     let asked = caller.ask(CreateFile {
         address,
-        preconditions: preconditions::of_path(caller, &sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, &sent)?,
         metadata: metadata::from_headers(&sent)?,
         smb: smb_headers::read(&sent, caller.version, For::NewFile)?,
         headers: described::SERVED.read(&sent)?,
@@ -83,7 +83,7 @@ pub(crate) async fn get(service: &FileService, caller: &Caller, request: &Reques
     let message = structured::requested(&request.headers)?;
     let asked = caller.ask(GetFile {
         address: names::path(caller, request)?,
-        preconditions: preconditions::of_path(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_path(caller, &request.headers)?,
         range: range.map(|range| (range.start, range.end.map(|end| end.saturating_add(1)))),
     });
     let download = waiting::done(request, || service.files.get_file(&asked)).await?;
@@ -171,7 +171,7 @@ async fn read(
     let address = names::path(caller, request)?;
     let asked = caller.ask(GetProperties {
         address: address.clone(),
-        preconditions: preconditions::of_path(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_path(caller, &request.headers)?,
         is_directory: false,
     });
     Ok((address, waiting::done(request, || service.files.get_properties(&asked)).await?))
@@ -185,7 +185,7 @@ pub(crate) async fn set_properties(
     let sent = &request.headers;
     let asked = caller.ask(SetProperties {
         address: names::written_path(caller, request)?,
-        preconditions: preconditions::of_path(caller, sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, sent)?,
         is_directory: false,
         smb: smb_headers::read(sent, caller.version, For::Existing)?,
         headers: changed_headers(sent)?,

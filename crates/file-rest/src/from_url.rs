@@ -1,6 +1,5 @@
 //! Put Range From URL: the bytes come from a source instead of the body.
 
-use access::need::Service;
 use bytes::Bytes;
 use concurrency::source_crc64::SourceCrc64Conditions;
 use file::{
@@ -15,7 +14,7 @@ use rest::{
     upload::no_body,
 };
 use transfer::{
-    Asking, Opened, Sink, Source, SourceUse, Wanted,
+    Found, Opened, Sink, SourceUse, Wanted,
     header_names::{SOURCE_CONTENT_CRC64, SOURCE_RANGE},
 };
 use types::{ErrorCode, limits};
@@ -51,19 +50,17 @@ pub(crate) async fn put_range(
     }
     let asked = caller.ask(PutRange {
         address: names::written_path(caller, request)?,
-        preconditions: preconditions::of_path(caller, sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, sent)?,
         start,
         end,
         written: smb_headers::time(sent, &FILE_LAST_WRITE_TIME, For::Existing)?,
     });
     let (declared, wanted) = (Declared { md5: None, crc64: crc64(sent, &SOURCE_CONTENT_CRC64)? }, conditions(sent)?);
     let begun = waiting::done(request, || service.files.begin_put_range(&asked, None)).await?;
-    let sources = &service.transfers.sources;
-    let has_account = |account: &str| service.accounts.get(account).is_some();
-    let source = Source::named(sources, Service::File, request, has_account, SourceUse::Part)?;
-    let asking = Asking { accounts: &service.accounts, caller, request };
-    let opened = sources.open(&source, asking, Wanted { range, limit: limits::PUT_RANGE_MAX_BYTES }).await?;
-    let body = bring(begun, opened).await?;
+    let source = service.source(request, SourceUse::Part)?;
+    let wanted_bytes = Wanted { range, limit: limits::PUT_RANGE_MAX_BYTES };
+    let opened = service.open(&source, caller, request, wanted_bytes).await?;
+    let (body, _) = bring(begun, opened, false).await?;
     declared.verify(&Computed { md5: None, crc64: Some(body.crc64()) })?;
     wanted.check(body.crc64()).map_err(|_| {
         let message = "The source condition specified using HTTP conditional header(s) is not met.";
@@ -85,12 +82,12 @@ fn crc64(sent: &Headers, name: &HeaderName) -> Result<Option<u64>, ServiceError>
     headers::text(sent, name)?.map(|text| checksum::parse_crc64(name, text)).transpose()
 }
 
-/// Brings the bytes of an open source into a body.
-async fn bring(begun: Begun<'_>, opened: Opened) -> Result<Body, ServiceError> {
+/// Brings the bytes of an open source into a body, and what it says about itself. Its MD5 is that of the bytes, if it is wanted.
+pub(crate) async fn bring(begun: Begun<'_>, opened: Opened, md5: bool) -> Result<(Body, Found), ServiceError> {
     let Opened { found, mut bytes } = opened;
     let mut taking = Taking(begun.writer(found.length)?);
-    transfer::bring(&mut *bytes, &mut taking, found.length, false).await?;
-    Ok(taking.0.finish().await?)
+    let computed = transfer::bring(&mut *bytes, &mut taking, found.length, md5).await?;
+    Ok((taking.0.finish().await?, Found { content_md5: computed.md5, ..found }))
 }
 
 /// A body that takes what is brought.

@@ -1,6 +1,9 @@
 //! Lease Share and Lease File.
 
-use concurrency::lease::{LeaseDuration, LeaseOperation};
+use concurrency::{
+    conditions::Conditions,
+    lease::{LeaseDuration, LeaseOperation},
+};
 use file::{file_lease::LeaseFile, share_lease::LeaseShare};
 use rest::{
     Caller, Headers, Request, Response, ServiceError,
@@ -16,10 +19,9 @@ pub(crate) async fn of_share(
     caller: &Caller,
     request: &Request,
 ) -> Result<Response, ServiceError> {
-    let sent = &request.headers;
     let asked = caller.ask(LeaseShare {
         share: names::share(caller, request)?,
-        conditions: preconditions::conditions(sent, service.files.now())?,
+        conditions: Conditions::default(),
         operation: operation(service, caller.version, request)?,
     });
     let done = service.files.lease_share(&asked).await.map_err(errors::of)?;

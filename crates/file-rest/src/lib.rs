@@ -3,6 +3,8 @@
 //! Decides no rule: what may happen is asked of `access`, what happens of `file`.
 
 mod acl;
+mod copies;
+mod copy_headers;
 mod described;
 mod directories;
 mod errors;
@@ -14,11 +16,12 @@ mod leases;
 mod listing;
 mod names;
 pub mod path;
+mod pending;
 mod permissions;
 mod preconditions;
 mod ranges;
 mod renames;
-mod route;
+pub mod route;
 mod share_settings;
 mod shares;
 mod smb_headers;
@@ -31,8 +34,9 @@ use std::sync::Arc;
 use access::{Accounts, need::Service::File};
 use account::Settings;
 use file::Files;
-use rest::{BoxFuture, Outcome, Request, Service, cors, leases::FreshLeaseIds};
-use transfer::Transfers;
+pub use pending::PendingCopies;
+use rest::{BoxFuture, Caller, Outcome, Request, Service, ServiceError, cors, leases::FreshLeaseIds};
+use transfer::{Asking, Opened, Source, SourceUse, Transfers, Wanted};
 
 /// The service behind the file port.
 pub struct FileService {
@@ -49,6 +53,26 @@ impl FileService {
     pub fn new(files: Files, settings: Settings, accounts: Arc<Accounts>, transfers: Arc<Transfers>) -> Self {
         transfers.sources.add(File, Arc::new(sources::ReadableFiles(files.clone())));
         Self { files, settings, accounts, lease_ids: FreshLeaseIds::default(), transfers }
+    }
+
+    /// The source that a request names.
+    fn source<'a>(&self, request: &'a Request, usage: SourceUse) -> Result<Source<'a>, ServiceError> {
+        let has_account = |account: &str| self.accounts.get(account).is_some();
+        Source::named(&self.transfers.sources, File, request, has_account, usage)
+    }
+
+    fn asking<'a>(&'a self, caller: &'a Caller, request: &'a Request) -> Asking<'a> {
+        Asking { accounts: &self.accounts, caller, request }
+    }
+
+    async fn open(
+        &self,
+        source: &Source<'_>,
+        caller: &Caller,
+        request: &Request,
+        wanted: Wanted,
+    ) -> Result<Opened, ServiceError> {
+        self.transfers.sources.open(source, self.asking(caller, request), wanted).await
     }
 }
 

@@ -46,7 +46,7 @@ async fn update(service: &FileService, caller: &Caller, mut request: Request) ->
     }
     let asked = caller.ask(PutRange {
         address,
-        preconditions: preconditions::of_path(caller, &sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, &sent)?,
         start,
         end,
         written: smb_headers::time(&sent, &FILE_LAST_WRITE_TIME, For::Existing)?,
@@ -64,7 +64,7 @@ async fn clear(service: &FileService, caller: &Caller, request: &Request) -> Res
     let (start, end) = written_range(sent)?;
     let asked = caller.ask(PutRange {
         address: names::written_path(caller, request)?,
-        preconditions: preconditions::of_path(caller, sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, sent)?,
         start,
         end,
         written: smb_headers::time(sent, &FILE_LAST_WRITE_TIME, For::Existing)?,
@@ -105,7 +105,7 @@ pub(crate) async fn list(service: &FileService, caller: &Caller, request: &Reque
     let limit = wanted.and_then(|number| usize::try_from(number).ok()).map_or(most, |number| number.min(most));
     let asked = caller.ask(ListRanges {
         address: names::path(caller, request)?,
-        preconditions: preconditions::of_path(caller, sent, service.files.now())?,
+        preconditions: preconditions::of_path(caller, sent)?,
         range: range.map(|range| (range.start, range.end.map_or(u64::MAX, |end| end.saturating_add(1)))),
         previous: previous.transpose()?,
         follows_renames: headers::boolean(sent, &FILE_SUPPORT_RENAME)?.unwrap_or(false),

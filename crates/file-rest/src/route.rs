@@ -5,14 +5,17 @@ use std::future::ready;
 use access::need::Service;
 use http::Method;
 use rest::{
-    BoxFuture, Caller, Headers, Outcome, Request, Response, ServiceError, caller, headers, route::Routes,
+    BoxFuture, Caller, Headers, Outcome, Request, Response, ServiceError, Target, caller, headers, route::Routes,
     service_properties,
 };
+use transfer::header_names::COPY_SOURCE;
 
 use crate::{
-    FileService, acl, directories, files, from_url, handles,
-    header_names::{COPY_SOURCE, FILE_REQUEST_INTENT},
-    leases, listing, permissions, preconditions, ranges, renames, shares, unsupported,
+    FileService, acl, copies, copy_headers, directories, files, from_url, handles,
+    header_names::FILE_REQUEST_INTENT,
+    leases, listing, permissions, preconditions, ranges, renames, shares,
+    smb_headers::{self, For},
+    unsupported,
 };
 
 /// What a path names.
@@ -151,28 +154,10 @@ impl Operation {
             other => other,
         }
     }
-
-    /// Whether the `If-…` headers say something to it. Those that read ignore what they do not take; a write whose condition
-    /// was dropped would be a lost update.
-    const fn takes_conditions(self) -> bool {
-        !matches!(
-            self,
-            Self::CreateDirectory
-                | Self::CreatePermission
-                | Self::CreateShare
-                | Self::ForceCloseHandles
-                | Self::LeaseFile
-                | Self::RenameDirectory
-                | Self::RenameFile
-                | Self::RestoreShare
-                | Self::SetFileServiceProperties
-                | Self::SnapshotShare
-        )
-    }
 }
 
 pub(crate) async fn answer(service: &FileService, mut request: Request) -> Outcome {
-    match find(&mut request) {
+    match find(&request.method, &mut request.target, &request.headers) {
         Ok(operation) => Outcome::new(operation.name(), run(service, request, operation).await),
         Err(error) => Outcome::new("Unknown", Err(error)),
     }
@@ -184,9 +169,7 @@ async fn run(service: &FileService, mut request: Request, operation: Operation) 
     caller.known()?;
     check_intent(&caller, &request, operation)?;
     unsupported::refuse(operation, &request.headers)?;
-    if !operation.takes_conditions() {
-        preconditions::refuse(&request.headers)?;
-    }
+    preconditions::refuse(&request.headers)?;
     let caller = &caller;
     // Boxed: otherwise room for the largest of them would be moved around with every request.
     let answer: BoxFuture<'_, Result<Response, ServiceError>> = match operation {
@@ -234,11 +217,11 @@ async fn run(service: &FileService, mut request: Request, operation: Operation) 
         Operation::ListHandles => Box::pin(handles::list(service, caller, &request)),
         Operation::ForceCloseHandles => Box::pin(handles::close(service, caller, &request)),
         Operation::PutRangeFromURL => Box::pin(from_url::put_range(service, caller, &request)),
-        Operation::CopyFile
-        | Operation::AbortCopyFile
-        | Operation::CreateSymbolicLink
-        | Operation::GetSymbolicLink
-        | Operation::CreateHardLink => Box::pin(ready(Err(unsupported::operation(operation)))),
+        Operation::CopyFile => Box::pin(copies::copy(service, caller, &request)),
+        Operation::AbortCopyFile => Box::pin(copies::abort(service, caller, &request)),
+        Operation::CreateSymbolicLink | Operation::GetSymbolicLink | Operation::CreateHardLink => {
+            Box::pin(ready(Err(unsupported::operation(operation))))
+        }
     };
     // Only the caller knows what a refusal may say.
     answer.await.map_err(|error| caller.explain(error))
@@ -246,27 +229,50 @@ async fn run(service: &FileService, mut request: Request, operation: Operation) 
 
 /// Whoever shows a token says that access control of the files themselves is passed over. Other credentials may say so too.
 fn check_intent(caller: &Caller, request: &Request, operation: Operation) -> Result<(), ServiceError> {
+    let is_needed = operation != Operation::GetUserDelegationKey;
+    intent(request, is_needed.then_some(caller))
+}
+
+/// Refuses another intent than backup, and none of whoever shows a token.
+pub(crate) fn intent(request: &Request, caller: Option<&Caller>) -> Result<(), ServiceError> {
     match headers::text(&request.headers, &FILE_REQUEST_INTENT)? {
         Some(text) if text.eq_ignore_ascii_case("backup") => Ok(()),
         Some(text) => Err(ServiceError::invalid_header(FILE_REQUEST_INTENT.as_str(), text)),
-        None if caller.identity().is_some() && operation != Operation::GetUserDelegationKey => {
+        None if caller.is_some_and(|caller| caller.identity().is_some()) => {
             Err(ServiceError::missing_header(FILE_REQUEST_INTENT.as_str()))
         }
         None => Ok(()),
     }
 }
 
-fn find(request: &mut Request) -> Result<Operation, ServiceError> {
-    request.target.backslashes_are_slashes()?;
-    let level = match request.target.segments() {
+/// The name of the operation that a request asks for, when it asks for nothing that does not exist and what it says about
+/// attributes, times and descriptors can be read: all that is read of strangers before their credential decides.
+///
+/// # Errors
+/// It is none, or says something that is not understood.
+pub fn named(method: &Method, target: &mut Target, sent: &Headers) -> Result<&'static str, ServiceError> {
+    let operation = find(method, target, sent)?;
+    unsupported::refuse(operation, sent)?;
+    match operation {
+        Operation::CopyFile => copy_headers::read(sent, true).map(drop)?,
+        Operation::CreateFile => smb_headers::read_optional(sent, For::NewFile).map(drop)?,
+        Operation::CreateDirectory => smb_headers::read_optional(sent, For::NewDirectory).map(drop)?,
+        _ => smb_headers::read_optional(sent, For::Existing).map(drop)?,
+    }
+    Ok(operation.name())
+}
+
+fn find(method: &Method, target: &mut Target, sent: &Headers) -> Result<Operation, ServiceError> {
+    target.backslashes_are_slashes()?;
+    let level = match target.segments() {
         (None, None) => Level::Account,
         (Some(_), None) => Level::Share,
         (_, Some(_)) => Level::Path,
     };
-    let restype = request.target.query.get("restype").unwrap_or_default();
-    let comp = request.target.query.get("comp").unwrap_or_default();
-    let operation = TABLE.find(level, &request.method, restype, comp)?;
-    Ok(operation.with_source(&request.headers))
+    let restype = target.query.get("restype").unwrap_or_default();
+    let comp = target.query.get("comp").unwrap_or_default();
+    let operation = TABLE.find(level, method, restype, comp)?;
+    Ok(operation.with_source(sent))
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub(crate) async fn get_metadata(
 async fn read(service: &FileService, caller: &Caller, request: &Request) -> Result<ShareProperties, ServiceError> {
     let asked = caller.ask(GetShareProperties {
         share: names::share(caller, request)?,
-        preconditions: preconditions::of_share(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_share(caller, &request.headers)?,
     });
     service.files.get_share_properties(&asked).await.map_err(errors::of)
 }
@@ -75,7 +75,7 @@ pub(crate) async fn set_properties(
 ) -> Result<Response, ServiceError> {
     let asked = caller.ask(SetShareProperties {
         share: names::written_share(caller, request)?,
-        preconditions: preconditions::of_share(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_share(caller, &request.headers)?,
         change: share_settings::change(&request.headers)?,
     });
     let done = service.files.set_share_properties(&asked).await.map_err(errors::of)?;
@@ -89,7 +89,7 @@ pub(crate) async fn set_metadata(
 ) -> Result<Response, ServiceError> {
     let asked = caller.ask(SetShareMetadata {
         share: names::written_share(caller, request)?,
-        preconditions: preconditions::of_share(caller, &request.headers, service.files.now())?,
+        preconditions: preconditions::of_share(caller, &request.headers)?,
         metadata: metadata::from_headers(&request.headers)?,
     });
     let done = service.files.set_share_metadata(&asked).await.map_err(errors::of)?;
@@ -139,11 +139,8 @@ pub(crate) async fn delete(
     {
         return Err(ServiceError::invalid_header(DELETE_SNAPSHOTS.as_str(), text));
     }
-    let asked = caller.ask(DeleteShare {
-        share,
-        preconditions: preconditions::of_share(caller, &request.headers, service.files.now())?,
-        snapshots,
-    });
+    let asked =
+        caller.ask(DeleteShare { share, preconditions: preconditions::of_share(caller, &request.headers)?, snapshots });
     service.files.delete_share(&asked).await.map_err(errors::of)?;
     Ok(Response::new(StatusCode::ACCEPTED))
 }

@@ -75,18 +75,22 @@ fn require(sent: &Headers) -> Result<(), ServiceError> {
 
 /// The attributes. A file that is made has the archive attribute too, whatever is said; a directory is one.
 fn attributes(sent: &Headers, used: For) -> Result<Option<FileAttributes>, ServiceError> {
-    let wrong = |text| ServiceError::invalid_header(FILE_ATTRIBUTES.as_str(), text);
-    let Some(text) = headers::text(sent, &FILE_ATTRIBUTES)? else { return Ok(None) };
-    if used == For::Existing && is_kept(text) {
+    if used == For::Existing && headers::text(sent, &FILE_ATTRIBUTES)?.is_some_and(is_kept) {
         return Ok(None);
     }
+    Ok(exact_attributes(sent)?.map(|FileAttributes(bits)| {
+        let archived = (bits & !FileAttributes::NORMAL.0) | FileAttributes::ARCHIVE.0;
+        FileAttributes(if used == For::NewFile { archived } else { bits })
+    }))
+}
+
+/// The attributes as they are said.
+pub(crate) fn exact_attributes(sent: &Headers) -> Result<Option<FileAttributes>, ServiceError> {
+    let Some(text) = headers::text(sent, &FILE_ATTRIBUTES)? else { return Ok(None) };
     let mut bits = 0;
     for word in text.split('|').map(str::trim) {
         let known = WORDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word));
-        bits |= known.ok_or_else(|| wrong(text))?.1;
-    }
-    if used == For::NewFile {
-        bits = (bits & !FileAttributes::NORMAL.0) | FileAttributes::ARCHIVE.0;
+        bits |= known.ok_or_else(|| ServiceError::invalid_header(FILE_ATTRIBUTES.as_str(), text))?.1;
     }
     Ok(Some(FileAttributes(bits)))
 }

@@ -2,6 +2,7 @@
 //!
 //! **Invariant.** A source here is a read of its own, by its own credential, decided in the view that reads it.
 
+use access::Asked;
 use bytes::Bytes;
 use concurrency::conditions::WriteRefusal;
 use file::{
@@ -10,18 +11,18 @@ use file::{
     object::Address,
     share::ShareAddress,
 };
-use rest::{BoxFuture, ServiceError, Target, preconditions::conditions_named};
+use rest::{BoxFuture, Caller, Request, ServiceError, Target, preconditions::conditions_named};
 use transfer::{
-    Arriving, Found, Opened, Read, Readable,
+    Arriving, Found, Opened, Read, Readable, SourceUse,
     header_names::{
         COPY_SOURCE, SOURCE_IF_MATCH, SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_NONE_MATCH, SOURCE_IF_TAGS,
         SOURCE_IF_UNMODIFIED_SINCE,
     },
     refusals::{answered, condition},
 };
-use types::{HttpHeaders, Timestamp, names::ShareName};
+use types::{CopyStatus, HttpHeaders, Timestamp, names::ShareName};
 
-use crate::{errors, header_names::SOURCE_ALLOW_TRAILING_DOT, names, path, waiting};
+use crate::{errors, header_names::SOURCE_ALLOW_TRAILING_DOT, names, path, route, waiting};
 
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -36,22 +37,21 @@ impl Readable for ReadableFiles {
 
     fn open<'a>(&'a self, read: Read<'a>) -> BoxFuture<'a, Result<Opened, ServiceError>> {
         Box::pin(async move {
-            let asked = read.reader.ask(GetFile {
-                address: address(&read)?,
-                preconditions: preconditions(&read, self.0.now())?,
-                range: read.wanted.range.map(|(start, end)| (start, Some(end))),
-            });
+            let range = read.wanted.range.map(|(start, end)| (start, Some(end)));
+            let asked = source_file(&read.reader, read.target, read.request, &read.shown, (self.0.now(), range))?;
             let opened = waiting::tried(read.request, || self.0.get_file(&asked)).await;
-            let opened = opened.map_err(|error| match error {
-                FileError::Condition(WriteRefusal::ConditionNotMet(header)) => condition(read.usage, header),
-                error => answered(&read.reader.explain(errors::of(error))),
-            })?;
+            let opened = opened.map_err(|error| refused(&read.reader, read.usage, error))?;
             let Download { properties, reader, range } = opened;
             let length = range.end - range.start;
             if length > read.wanted.limit {
                 return Err(ServiceError::body_too_large(read.wanted.limit));
             }
-            let served = properties.file.map(|file| file.headers).unwrap_or_default();
+            let file = properties.file.ok_or_else(ServiceError::internal)?;
+            // It is empty until its copy has ended, and not what anybody wants to read.
+            if file.copy.is_some_and(|copy| copy.status == CopyStatus::Pending) {
+                return Err(errors::of(FileError::PendingCopyOperation));
+            }
+            let served = file.headers;
             let HttpHeaders { content_type, content_encoding, content_language, .. } = served;
             let found = Found {
                 length,
@@ -68,26 +68,42 @@ impl Readable for ReadableFiles {
     }
 }
 
-/// The conditions that the request has for its source. Files have no tags.
-fn preconditions<'r>(read: &Read<'r>, now: Timestamp) -> Result<Preconditions<'r>, ServiceError> {
-    let sent = &read.request.headers;
+/// What is answered when a file of this server cannot be read from.
+pub(crate) fn refused(reader: &Caller, usage: SourceUse, error: FileError) -> ServiceError {
+    match error {
+        FileError::Condition(WriteRefusal::ConditionNotMet(header)) => condition(usage, header),
+        FileError::PendingCopyOperation | FileError::Store(_) => errors::of(error),
+        error => answered(&reader.explain(errors::of(error))),
+    }
+}
+
+/// The read of a file of this server, asked for by its own reader under the conditions that the request has for it. Files
+/// have no tags.
+pub(crate) fn source_file<'r>(
+    reader: &Caller,
+    target: &Target,
+    request: &'r Request,
+    shown: &str,
+    (now, range): (Timestamp, Option<(u64, Option<u64>)>),
+) -> Result<Asked<GetFile<'r>>, ServiceError> {
+    route::intent(request, Some(reader)).map_err(|error| answered(&error))?;
+    let sent = &request.headers;
     if sent.contains_key(SOURCE_IF_TAGS) {
         return Err(ServiceError::unsupported_header(SOURCE_IF_TAGS.as_str(), "REDACTED"));
     }
     let names = [SOURCE_IF_MATCH, SOURCE_IF_NONE_MATCH, SOURCE_IF_MODIFIED_SINCE, SOURCE_IF_UNMODIFIED_SINCE];
-    Ok(Preconditions { conditions: conditions_named(sent, now, &names)?, ..Preconditions::default() })
+    let preconditions = Preconditions { conditions: conditions_named(sent, now, &names)?, ..Preconditions::default() };
+    Ok(reader.ask(GetFile { address: address(reader, target, request, shown)?, preconditions, range }))
 }
 
 /// What the URL of a source names.
-fn address(read: &Read<'_>) -> Result<Address, ServiceError> {
-    let refused = || ServiceError::invalid_header(COPY_SOURCE.as_str(), &read.shown);
-    let target = read.target;
+fn address(reader: &Caller, target: &Target, request: &Request, shown: &str) -> Result<Address, ServiceError> {
+    let refused = || ServiceError::invalid_header(COPY_SOURCE.as_str(), shown);
     let name = ShareName::parse(target.container.as_deref().unwrap_or_default()).map_err(|_| refused())?;
-    let keeps_dots = names::keeps_dots(&read.request.headers, &SOURCE_ALLOW_TRAILING_DOT)?;
+    let keeps_dots = names::keeps_dots(&request.headers, &SOURCE_ALLOW_TRAILING_DOT)?;
     let file = path::parse(target.rest.as_deref().unwrap_or_default(), keeps_dots).map_err(|_| refused())?;
     let snapshot = target.query.get("sharesnapshot").map(|text| names::snapshot_time("sharesnapshot", text));
-    let share =
-        ShareAddress { account: read.reader.unit(), name, snapshot: snapshot.transpose().map_err(|_| refused())? };
+    let share = ShareAddress { account: reader.unit(), name, snapshot: snapshot.transpose().map_err(|_| refused())? };
     Ok(Address::new(share, Some(file)))
 }
 

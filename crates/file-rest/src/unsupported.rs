@@ -2,7 +2,6 @@
 //! or for a link must never be told that it got them.
 
 use rest::{Headers, ServiceError};
-use types::ErrorCode;
 
 use crate::{header_names::FILE_PROPERTY_SEMANTICS, route::Operation};
 
@@ -53,14 +52,7 @@ pub(crate) fn operation(operation: Operation) -> ServiceError {
         Operation::CreateSymbolicLink | Operation::GetSymbolicLink => {
             ("restype", "symboliclink", "symbolic links are for NFS shares, and this is an SMB share")
         }
-        Operation::CreateHardLink => ("restype", "hardlink", "hard links are for NFS shares, and this is an SMB share"),
-        Operation::AbortCopyFile => ("comp", "copy", "copies into files are not supported yet"),
-        _ => {
-            let message = "One of the HTTP headers specified in the request is not supported.";
-            return ServiceError::new(ErrorCode::UnsupportedHeader, message)
-                .with_detail("HeaderName", "x-ms-copy-source")
-                .with_detail("Reason", "copies into files are not supported yet");
-        }
+        _ => ("restype", "hardlink", "hard links are for NFS shares, and this is an SMB share"),
     };
     ServiceError::invalid_query(name, value, reason)
 }

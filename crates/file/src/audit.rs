@@ -12,7 +12,9 @@ use types::{CopyStatus, Inode, UnitId};
 
 use crate::{
     history, keys, permission,
-    records::{DeletedShare, DeletedUnit, PruneMapRecord, UnitRecord, WalkRecord},
+    records::{
+        CopyJob, CopySource, CopySourceRecord, DeletedShare, DeletedUnit, PruneMapRecord, UnitRecord, WalkRecord,
+    },
     share, share_snapshot,
     state::{Entry, File, Node, Share},
     upcase::upcase,
@@ -158,7 +160,18 @@ async fn look(rows: &impl Read, row: Row, audit: &mut Audit, pass: &mut Pass) ->
         }
         keys::SWEEP | keys::PRUNE => keys::parse_one(&key, kind).and(WalkRecord::decode(&value)).map(|_| ()),
         keys::PRUNE_MAP => keys::parse_prune_map(&key).and(PruneMapRecord::decode(&value)).map(|_| ()),
-        keys::TRIM | keys::COPY => keys::parse_two(&key, kind).map(|_| ()),
+        keys::TRIM => keys::parse_two(&key, kind).map(|_| ()),
+        keys::COPY => {
+            let (share, inode) = keys::parse_two(&key, kind)?;
+            look_at_copy(rows, UnitId::new(share), Inode::new(inode), &CopyJob::decode(&value)?).await
+        }
+        keys::COPY_SOURCE => {
+            let (_, _, staged) = keys::parse_copy_source(&key)?;
+            let CopySourceRecord { share, inode } = CopySourceRecord::decode(&value)?;
+            let copy = rows.get(&keys::node(keys::COPY, share, inode).build()).await?;
+            let copy = copy.map(|row| CopyJob::decode(&row)).transpose()?;
+            expect(copy.is_some_and(|copy| copy.staged == staged), "its copy does not exist")
+        }
         keys::DELETED_SHARE => {
             let (account, name, version) = keys::parse_deleted_share(&key)?;
             let deleted = DeletedShare::decode(&value)?;
@@ -236,6 +249,19 @@ async fn look_at_node(rows: &impl Read, share: UnitId, node: &Node, pass: &mut P
     look_at_map(rows, file).await
 }
 
+/// A copy that has not ended: the file says so too, and what it reads is kept.
+async fn look_at_copy(rows: &impl Read, share: UnitId, inode: Inode, job: &CopyJob) -> Result<(), StoreError> {
+    if let CopySource::Map { content, epoch, .. } = job.source {
+        exists(rows, &keys::copy_source(content, epoch, job.staged), "what it reads").await?;
+    }
+    if !is_whole(rows, share).await? {
+        return Ok(());
+    }
+    let state = node(rows, share, inode).await?.and_then(|node| node.file).and_then(|file| file.copy);
+    let is_it = state.is_some_and(|state| state.status == CopyStatus::Pending && state.id == job.id);
+    expect(is_it, "its file says nothing of it")
+}
+
 /// What is written of a file is within it, and is as much as it says.
 async fn look_at_map(rows: &impl Read, file: &File) -> Result<(), StoreError> {
     let (mut from, mut held) = (0, 0_u64);
@@ -308,3 +334,6 @@ fn expect(holds: bool, otherwise: &'static str) -> Result<(), StoreError> {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

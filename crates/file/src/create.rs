@@ -8,7 +8,7 @@ use concurrency::{
     lease::{Lease, LeaseUse},
     rest_open::{RestOperation, RestRequest},
 };
-use store::{Scope, Txn};
+use store::{Read, Scope, Txn};
 use types::{ContentId, ETag, HttpHeaders, Inode, Metadata, limits};
 
 use crate::{
@@ -102,39 +102,66 @@ impl Files {
         if asked.length > limits::FILE_MAX_BYTES {
             return Err(FileError::FileTooLarge(asked.length));
         }
+        let open = RestRequest { operation: RestOperation::CreateFile, range: None, ignores_read_only: false };
+        self.make_file(asked, &asked.address, open, |txn, replaced| async move {
+            create_file(&txn, &asked.authorize(&txn).await?, replaced, body).await
+        })
+        .await
+    }
+
+    /// Makes a file, or one in the place of another. `body` is told which one it replaces, and gives nothing when that is
+    /// not what is there.
+    pub(crate) async fn make_file<Op, T, F, Fut>(
+        &self,
+        asked: &Asked<Op>,
+        address: &Address,
+        open: RestRequest,
+        body: F,
+    ) -> Result<T, FileError>
+    where
+        Op: Operation,
+        F: Fn(Txn, Option<Inode>) -> Fut,
+        Fut: Future<Output = Result<Option<T>, FileError>>,
+    {
         for _ in 0..ATTEMPTS {
             let (rows, _) = self.view();
             asked.authorize(&rows).await?;
-            let share = asked.address.share.writable(&rows).await?;
-            let tree = Tree::of(&share);
-            let spot = tree.spot(&rows, asked.address.components(), At::Present).await?;
-            let spot = spot.ok_or(FileError::ResourceTypeMismatch)?;
-            let old = match &spot.entry {
-                Some(entry) if entry.is_directory => return Err(FileError::ResourceTypeMismatch),
-                Some(entry) => tree.node(&rows, entry.inode, At::Present).await?,
-                None => None,
-            };
+            let (share, spot, old) = there(&rows, address).await?;
             if let Some(old) = &old {
                 self.settle(share.unit, old).await?;
             }
-            let open = RestRequest { operation: RestOperation::CreateFile, range: None, ignores_read_only: false };
             let _claim = old.as_ref().map(|old| self.claim(share.unit, old, open)).transpose()?;
             let replaced = spot.entry.as_ref().map(|entry| entry.inode);
             // Creators of one name queue on the directory's side of it; who replaces, on the file.
-            let latch = tree.latch(replaced.unwrap_or(spot.parent));
-            let created = self.store.transact(Scope::of(&latch), |txn| async move {
-                create_file(&txn, &asked.authorize(&txn).await?, replaced, body).await
-            });
-            if let Some(created) = created.await? {
-                return Ok(created);
+            let latch = Tree::of(&share).latch(replaced.unwrap_or(spot.parent));
+            let made = self.store.transact(Scope::of(&latch), |txn| body(txn, replaced));
+            if let Some(made) = made.await? {
+                return Ok(made);
             }
         }
         Err(FileError::ChangesTooOften)
     }
 }
 
+/// Where a file is to be made, and the one that it replaces.
+pub(crate) async fn there(rows: &impl Read, address: &Address) -> Result<(Share, Spot, Option<Node>), FileError> {
+    let share = address.share.writable(rows).await?;
+    let tree = Tree::of(&share);
+    let spot = tree.spot(rows, address.components(), At::Present).await?;
+    let spot = spot.ok_or(FileError::ResourceTypeMismatch)?;
+    let old = match &spot.entry {
+        Some(entry) if entry.is_directory => return Err(FileError::ResourceTypeMismatch),
+        Some(entry) => tree.node(rows, entry.inode, At::Present).await?,
+        None => None,
+    };
+    Ok((share, spot, old))
+}
+
+/// Where something is made: the share, its tree, the place, and the directory.
+pub(crate) type MadeAt = (Share, Tree, Spot, Node);
+
 /// Where something is to be made, in a directory that is there; `None` for the topmost directory.
-pub(crate) async fn place(txn: &Txn, address: &Address) -> Result<Option<(Share, Tree, Spot, Node)>, FileError> {
+pub(crate) async fn place(txn: &Txn, address: &Address) -> Result<Option<MadeAt>, FileError> {
     let share = address.share.writable(txn).await?;
     let tree = Tree::of(&share);
     let Some(spot) = tree.spot(txn, address.components(), At::Present).await? else { return Ok(None) };
@@ -196,6 +223,59 @@ pub(crate) fn empty(txn: &Txn, length: u64, headers: HttpHeaders, lease: Lease) 
     }
 }
 
+/// The same for a file in the place of another, or of none; `None` when that is not what is there.
+pub(crate) async fn place_of(
+    txn: &Txn,
+    address: &Address,
+    replaced: Option<Inode>,
+) -> Result<Option<MadeAt>, FileError> {
+    let found = place(txn, address).await?;
+    Ok(found.filter(|(_, _, spot, _)| spot.entry.as_ref().map(|entry| entry.inode) == replaced))
+}
+
+/// What a file is made with, besides its bytes.
+pub(crate) struct NewFile<'a> {
+    pub(crate) preconditions: &'a Preconditions<'a>,
+    /// Whether the caller may replace what exists.
+    pub(crate) may_overwrite: bool,
+    pub(crate) smb: &'a SmbChange,
+    pub(crate) metadata: &'a Metadata,
+}
+
+/// The node of a file that is made, without a content yet, and what was there in its place: the node has let go of it.
+pub(crate) async fn new_file(
+    txn: &Txn,
+    (share, tree, _, parent): &MadeAt,
+    replaced: Option<Inode>,
+    new: &NewFile<'_>,
+) -> Result<(Node, Option<Box<File>>), FileError> {
+    let (mut node, old) = match replaced {
+        None => {
+            new.preconditions.admit_absent()?;
+            let inode = Inode::new(txn.fresh_id());
+            (made(txn, share, inode, parent, new.smb, false).await?, None)
+        }
+        Some(inode) => {
+            let old = tree.node(txn, inode, At::Present).await?.ok_or(FileError::ResourceNotFound)?;
+            let (node, old) = replace(txn, new, tree, parent, old).await?;
+            (node, Some(old))
+        }
+    };
+    node.metadata.clone_from(new.metadata);
+    Ok((node, old))
+}
+
+/// Stores a file that was made.
+pub(crate) async fn put_file(txn: &Txn, (_, tree, spot, _): &MadeAt, node: &Node) -> Result<(), FileError> {
+    tree.put_node(txn, node).await?;
+    Ok(tree.put_entry(txn, spot.parent, &spot.name, node).await?)
+}
+
+/// The lease of a file that was made in the place of this one.
+pub(crate) fn kept_lease(old: Option<&File>) -> Lease {
+    old.map(|old| old.lease).unwrap_or_default()
+}
+
 /// `None` when what is there is not what was asked about.
 async fn create_file(
     txn: &Txn,
@@ -203,54 +283,43 @@ async fn create_file(
     replaced: Option<Inode>,
     body: Option<&Body>,
 ) -> Result<Option<NodeProperties>, FileError> {
-    let Some((share, tree, spot, parent)) = place(txn, &request.address).await? else { return Ok(None) };
-    if spot.entry.as_ref().map(|entry| entry.inode) != replaced {
-        return Ok(None);
-    }
-    let now = txn.now();
-    let (mut node, lease) = match replaced {
-        None => {
-            request.preconditions.admit_absent()?;
-            let inode = Inode::new(txn.fresh_id());
-            (made(txn, &share, inode, &parent, &request.smb, false).await?, Lease::default())
-        }
-        Some(inode) => {
-            let old = tree.node(txn, inode, At::Present).await?.ok_or(FileError::ResourceNotFound)?;
-            replace(txn, request, &tree, &parent, old).await?
-        }
+    let Some(place) = place_of(txn, &request.address, replaced).await? else { return Ok(None) };
+    let new = NewFile {
+        preconditions: &request.preconditions,
+        may_overwrite: request.may_overwrite(),
+        smb: &request.smb,
+        metadata: &request.metadata,
     };
-    node.metadata.clone_from(&request.metadata);
+    let (mut node, old) = new_file(txn, &place, replaced, &new).await?;
+    let lease = kept_lease(old.as_deref());
     node.file = Some(Box::new(empty(txn, request.length, request.headers.clone(), lease)));
     if let Some(body) = body {
-        ranges::fill(txn, &share, &mut node, body).await?;
+        ranges::fill(txn, &place.0, &mut node, body).await?;
     }
-    tree.put_node(txn, &node).await?;
-    tree.put_entry(txn, spot.parent, &spot.name, &node).await?;
-    Ok(Some(NodeProperties::of(node, now)))
+    put_file(txn, &place, &node).await?;
+    Ok(Some(NodeProperties::of(node, txn.now())))
 }
 
-/// Lets go of what a file held that is created anew. Returns its node, without a content yet, and its lease.
+/// Lets go of what a file held that is created anew. Returns its node, without a content yet, and that.
 async fn replace(
     txn: &Txn,
-    request: &Authorized<'_, CreateFile<'_>>,
+    new: &NewFile<'_>,
     tree: &Tree,
     parent: &Node,
     mut node: Node,
-) -> Result<(Node, Lease), FileError> {
-    if !request.may_overwrite() {
+) -> Result<(Node, Box<File>), FileError> {
+    if !new.may_overwrite {
         return Err(FileError::UnauthorizedOverwrite);
     }
     let now = txn.now();
-    request.preconditions.admit(LeaseUse::Write, &mut node, now)?;
+    new.preconditions.admit(LeaseUse::Write, &mut node, now)?;
     let Some(old) = node.file.take() else { return Err(FileError::ResourceTypeMismatch) };
-    if old.copy.as_ref().is_some_and(|copy| copy.status == types::CopyStatus::Pending) {
-        return Err(FileError::PendingCopyOperation);
-    }
+    ranges::refuse_while_copying(&old)?;
     let kept = tree.epochs.keeps(node.since);
     usage::shrink(txn, tree.share, node.inode, old.allocated).await?;
     content::let_go(txn, tree, node.inode, &old, kept).await?;
     node.since = tree.epochs.current;
-    node.smb = request.smb.made(txn, tree.share, false, parent.smb.permission).await?;
+    node.smb = new.smb.made(txn, tree.share, false, parent.smb.permission).await?;
     node.touch(now, txn.fresh_id());
-    Ok((node, old.lease))
+    Ok((node, old))
 }

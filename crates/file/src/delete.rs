@@ -9,7 +9,7 @@ use store::Txn;
 use types::Inode;
 
 use crate::{
-    Files, content,
+    Files, content, copy,
     errors::FileError,
     needs,
     object::Address,
@@ -77,6 +77,9 @@ pub(crate) async fn remove(txn: &Txn, tree: &Tree, parent: Inode, name: &str, no
     tree.delete_entry(txn, parent, name).await?;
     let kept = tree.delete_node(txn, node.inode).await?;
     if let Some(file) = &node.file {
+        if file.is_copying() {
+            copy::give_up(txn, tree.share, node.inode).await?;
+        }
         usage::shrink(txn, tree.share, node.inode, file.allocated).await?;
         content::let_go(txn, tree, node.inode, file, kept).await?;
     }

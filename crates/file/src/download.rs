@@ -52,7 +52,7 @@ impl Operation for GetFile<'_> {
 }
 
 impl GetFile<'_> {
-    fn open(&self) -> RestRequest {
+    pub(crate) fn open(&self) -> RestRequest {
         let range = self.range.and_then(|(start, end)| {
             let length = end.map_or(u64::MAX - start, |end| end.saturating_sub(start));
             ByteRange::new(start, length)
@@ -177,7 +177,7 @@ fn is_same(node: &Node, found: &Node) -> bool {
 
 /// Moves the map of a file whose present state is read to its next epoch, so that its writers keep that. What they kept is
 /// pruned once the content is not held any more. False when the file changed since, or is not the one that is read.
-async fn keep_epoch(txn: &Txn, tree: &Tree, at: At, found: &Node) -> Result<bool, FileError> {
+pub(crate) async fn keep_epoch(txn: &Txn, tree: &Tree, at: At, found: &Node) -> Result<bool, FileError> {
     let Some(mut node) = tree.node(txn, found.inode, At::Present).await? else { return Ok(false) };
     let seen = match at {
         At::Present => true,

@@ -153,9 +153,9 @@ pub enum FileError {
     /// The credential does not allow it, or not any more.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// The credential of the source of a copy does not allow to read it, or not any more.
+    /// The source of a copy cannot be read, for this reason.
     #[error("the source: {0}")]
-    SourceDenied(Denied),
+    Source(Box<Self>),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -171,6 +171,15 @@ impl From<ClaimRefusal> for FileError {
 }
 
 impl FileError {
+    /// The refusal is that of the source of a copy. A wait and a failure are nobody's refusal.
+    pub(crate) fn of_source(self) -> Self {
+        match self {
+            Self::Wait(_) | Self::Store(_) | Self::Source(_) => self,
+            Self::Denied(Denied::Store(error)) => Self::Store(error),
+            refusal => Self::Source(Box::new(refusal)),
+        }
+    }
+
     /// The lease or a condition refuses a write.
     pub(crate) const fn write(about: About, refusal: WriteGateRefusal) -> Self {
         match refusal {

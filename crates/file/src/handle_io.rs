@@ -147,8 +147,17 @@ impl Files {
         if !self.unflushed.holds(file) {
             return Ok(false);
         }
-        self.flush_file(file).await?;
-        Ok(true)
+        self.flush_unless_copied_into(file).await
+    }
+
+    /// Flushes a file. False when a copy into it is under way: then what was written waits in the buffer for its end, and stands in
+    /// nobody's way.
+    async fn flush_unless_copied_into(&self, file: FileKey) -> Result<bool, FileError> {
+        match self.flush_file(file).await {
+            Ok(()) => Ok(true),
+            Err(FileError::PendingCopyOperation) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// What an operation reads, in one view, with everything that was written through handles before it began.
@@ -170,13 +179,12 @@ impl Files {
         let before = Timestamp::from_ticks(self.now().ticks().saturating_sub(FLUSHED_AFTER.ticks()));
         let mut flushed = 0;
         for file in self.unflushed.older_than(before) {
-            let outcome = self.flush_file(file).await;
-            if outcome.is_err() && !self.opens.is_open(file) {
+            let outcome = self.flush_unless_copied_into(file).await;
+            if !matches!(outcome, Ok(true)) && !self.opens.is_open(file) {
                 // Nobody is left who could try again, or be told.
                 self.unflushed.discard(file);
             }
-            outcome?;
-            flushed += 1;
+            flushed += u64::from(outcome?);
         }
         Ok(flushed)
     }
@@ -184,7 +192,7 @@ impl Files {
     /// Flushes the files of a share, before its state is kept.
     pub(crate) async fn flush_share(&self, share: UnitId) -> Result<(), FileError> {
         for file in self.unflushed.of_share(share) {
-            self.flush_file(file).await?;
+            self.flush_unless_copied_into(file).await?;
         }
         Ok(())
     }

@@ -44,6 +44,8 @@ pub(crate) const DELETED_SHARE: u8 = 0x10;
 pub(crate) const DELETED_SHARE_DEADLINE: u8 = 0x11;
 /// `(share)`: where a deleted share that can be restored stands.
 pub(crate) const DELETED_UNIT: u8 = 0x12;
+/// `(content, epoch, content)`: a state of a map that a copy reads into another map.
+pub(crate) const COPY_SOURCE: u8 = 0x13;
 
 fn key(kind: u8) -> KeyBuilder {
     KeyBuilder::new(Space::File, kind)
@@ -182,6 +184,24 @@ pub(crate) fn prune_map(share: UnitId, inode: Inode, content: ContentId) -> Byte
 pub(crate) fn parse_prune_map(bytes: &[u8]) -> Result<(UnitId, Inode, ContentId), StoreError> {
     let mut parser = KeyParser::new(bytes, Space::File, PRUNE_MAP)?;
     let named = (UnitId::new(parser.number()?), Inode::new(parser.number()?), ContentId::new(parser.number()?));
+    parser.end()?;
+    Ok(named)
+}
+
+/// A state of a map that a copy reads.
+pub(crate) fn copy_source(content: ContentId, epoch: u64, staged: ContentId) -> Bytes {
+    key(COPY_SOURCE).number(content.number()).number(epoch).number(staged.number()).build()
+}
+
+/// The states of a map that copies read, the oldest first.
+pub(crate) fn copy_sources(content: ContentId) -> KeyRange {
+    key(COPY_SOURCE).number(content.number()).range()
+}
+
+/// The map that is read, at which epoch, and the one that it is read into.
+pub(crate) fn parse_copy_source(bytes: &[u8]) -> Result<(ContentId, u64, ContentId), StoreError> {
+    let mut parser = KeyParser::new(bytes, Space::File, COPY_SOURCE)?;
+    let named = (ContentId::new(parser.number()?), parser.number()?, ContentId::new(parser.number()?));
     parser.end()?;
     Ok(named)
 }

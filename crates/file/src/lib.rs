@@ -13,6 +13,7 @@
 pub mod audit;
 pub mod body;
 mod content;
+pub mod copy;
 pub mod create;
 pub mod delete;
 pub mod download;
@@ -66,5 +67,7 @@ pub use write::{Preconditions, Written};
 /// The background work of the service on its rows.
 #[must_use]
 pub fn jobs(store: &store::Store) -> Vec<Box<dyn jobs::Work>> {
-    sweep::jobs(store)
+    let mut all = sweep::jobs(store);
+    all.push(jobs::on::<copy::CopyMaps>(store));
+    all
 }

@@ -24,6 +24,7 @@ use crate::{
     needs,
     object::{Address, NodeProperties},
     opens::{Asking, Closed, FileKey, Handle, LeaseKey, NotOpened, Owner, Removal, Turn},
+    ranges::refuse_while_copying,
     smb_change::SmbChange,
     state::{FileAttributes, Node, Share},
     tree::{Spot, Tree},
@@ -137,6 +138,10 @@ impl OpenFile {
         }
         if self.disposition.overwrites() && node.is_directory() {
             return Err(FileError::ResourceTypeMismatch);
+        }
+        // What a handle would read or cache becomes another file when the copy ends.
+        if let Some(file) = &node.file {
+            refuse_while_copying(file)?;
         }
         let read_only = node.smb.attributes.has(FileAttributes::READ_ONLY);
         let writes = self.request.mode.access.write || self.disposition.overwrites();

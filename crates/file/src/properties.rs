@@ -194,8 +194,11 @@ async fn set(changing: Changing, request: &SetProperties<'_>) -> Result<Step, Fi
     {
         return Ok(Step::TrimFirst(tree, node.inode));
     }
-    if let (Some(headers), Some(file)) = (&request.headers, &mut node.file) {
-        file.headers.clone_from(headers);
+    if let Some(file) = &mut node.file {
+        if let Some(headers) = &request.headers {
+            file.headers.clone_from(headers);
+        }
+        file.copy = None; // it is not what was copied any more
     }
     request.smb.apply(&txn, tree.share, &mut node).await?;
     // Bytes were cut off or added: to keep the time would hide it.

@@ -85,10 +85,7 @@ impl PutRange<'_> {
 
 /// What a copy is being written into is not changed by others.
 pub(crate) fn refuse_while_copying(file: &File) -> Result<(), FileError> {
-    match &file.copy {
-        Some(copy) if copy.status == types::CopyStatus::Pending => Err(FileError::PendingCopyOperation),
-        _ => Ok(()),
-    }
+    if file.is_copying() { Err(FileError::PendingCopyOperation) } else { Ok(()) }
 }
 
 impl Files {

@@ -20,7 +20,7 @@ use crate::{
 
 mod jobs;
 
-pub(crate) use jobs::{DeletedShare, DeletedUnit, PruneMapRecord, WalkRecord};
+pub(crate) use jobs::{CopyJob, CopySource, CopySourceRecord, DeletedShare, DeletedUnit, PruneMapRecord, WalkRecord};
 
 /// The newest versions.
 const SHARE: u8 = 1;

@@ -20,6 +20,7 @@ use crate::{
     needs,
     object::{Address, NodeProperties},
     opens::Place,
+    ranges::refuse_while_copying,
     smb_change::SmbChange,
     state::Node,
     tree::Tree,
@@ -133,6 +134,9 @@ async fn rename(
     }
     let now = txn.now();
     under(request.source_lease).admit(LeaseUse::Write, &mut node, now)?;
+    if let Some(file) = &node.file {
+        refuse_while_copying(file)?;
+    }
     if let Some(there) = there {
         let mut there = tree.node(txn, there, At::Present).await?.ok_or(FileError::ResourceNotFound)?;
         replace(request, &mut there, txn)?;

@@ -2,7 +2,7 @@
 
 use concurrency::lease::Lease;
 use store::epoch::Epochs;
-use types::{ContentId, CopyState, ETag, HttpHeaders, Inode, Metadata, Timestamp, UnitId};
+use types::{ContentId, CopyState, CopyStatus, ETag, HttpHeaders, Inode, Metadata, Timestamp, UnitId};
 
 use crate::{permission::PermissionKey, share::ShareSettings};
 
@@ -135,6 +135,11 @@ pub(crate) struct File {
 }
 
 impl File {
+    /// A copy into it has not ended.
+    pub(crate) fn is_copying(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.status == CopyStatus::Pending)
+    }
+
     /// What writers of the map need to know.
     pub(crate) const fn epochs(&self) -> Epochs {
         Epochs { current: self.epoch, newest_snapshot: self.newest_shared_epoch }

@@ -113,6 +113,35 @@ pub(crate) async fn shrink(txn: &Txn, share: UnitId, inode: Inode, bytes: u64) -
     Ok(())
 }
 
+/// A file holds bytes in the place of others, which are not counted any more. One that holds no more than before is always
+/// fine, also in a share whose quota was lowered.
+///
+/// # Errors
+/// As [`change`].
+pub(crate) async fn replace(txn: &Txn, share: &Share, inode: Inode, before: u64, bytes: u64) -> Result<(), FileError> {
+    if bytes > before {
+        return change(txn, share, inode, i64::try_from(bytes).unwrap_or(i64::MAX)).await;
+    }
+    let key = keys::usage(share.unit, stripe(inode));
+    let stripe = Stripe::of(txn.get(&key).await?)?;
+    txn.put(key, Stripe { held: stripe.held.saturating_add(bytes), ..stripe }.encode());
+    Ok(())
+}
+
+/// Refuses what would make a share too large, before anything is done for it.
+///
+/// # Errors
+/// As [`change`].
+pub(crate) async fn check_quota(rows: &impl Read, share: &Share, growth: u64) -> Result<(), FileError> {
+    let held = total(rows, share.unit).await?;
+    if held.saturating_add(growth) > quota(share) { Err(FileError::ShareSizeLimitReached) } else { Ok(()) }
+}
+
+/// The most bytes that a share may hold.
+pub(crate) fn quota(share: &Share) -> u64 {
+    u64::from(share.settings.quota_gib).saturating_mul(GIB)
+}
+
 /// Decides whether one stripe may grow, by all of them, and how much it is promised besides. Those who ask at the same moment do
 /// not see each other, so a share can pass its quota by what is in flight; the next one is refused.
 async fn ask(txn: &Txn, share: &Share, (own, held): (u64, u64), growth: u64) -> Result<u64, FileError> {
@@ -150,11 +179,6 @@ pub(crate) async fn total(rows: &impl Read, share: UnitId) -> Result<u64, StoreE
         sum = sum.saturating_add(Stripe::of(rows.peek(&keys::usage(share, number)).await?)?.held);
     }
     Ok(sum)
-}
-
-/// The most bytes that a share may hold.
-pub(crate) fn quota(share: &Share) -> u64 {
-    u64::from(share.settings.quota_gib).saturating_mul(GIB)
 }
 
 /// Get Share Stats.

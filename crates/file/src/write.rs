@@ -14,7 +14,7 @@ use concurrency::{
     rest_open::RestRequest,
 };
 use store::{Scope, Txn};
-use types::{ETag, Inode, ServiceVersion, Timestamp, UnitId};
+use types::{ETag, ServiceVersion, Timestamp, UnitId};
 
 use crate::{
     Files,
@@ -150,39 +150,32 @@ impl Files {
         let (address, body) = (asked.address(), &body);
         let (latch, claimed) = (address.latch(), &Mutex::new(None));
         let scope = if reclaims { Scope::of(&latch).reclaims() } else { Scope::of(&latch) };
+        let (quiet, mut settled) = (self.unflushed.bytes() == 0, None);
         for _ in 0..ATTEMPTS {
-            let settled = self.settled(asked).await?;
             let changed = self.store.transact(scope, |txn| async move {
                 asked.authorize(&txn).await?;
                 let share = address.share.writable(&txn).await?;
                 let found = Tree::of(&share).find(&txn, address.components(), At::Present).await?;
-                if settled.is_some_and(|settled| settled != found.node.inode) {
-                    return Ok(None);
+                let file = FileKey { share: share.unit, inode: found.node.inode };
+                // What was written through handles before this began comes first. Whether it is still to be stored is not asked
+                // here: it may have been stored behind this look.
+                if !quiet && settled != Some(file) {
+                    return Ok(Err(file));
                 }
                 let claim = self.claim_as_of(txn.now(), share.unit, &found.node, asked.open())?;
                 // Held until the outcome is known. One of an attempt that came to nothing is given up for this one.
                 *claimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(claim);
-                body(Changing { txn, share, found }).await.map(Some)
+                body(Changing { txn, share, found }).await.map(Ok)
             });
-            if let Some(done) = changed.await? {
-                return Ok(done);
+            match changed.await? {
+                Ok(done) => return Ok(done),
+                Err(file) => {
+                    self.flush_file(file).await?;
+                    settled = Some(file);
+                }
             }
         }
         Err(FileError::ChangesTooOften)
-    }
-
-    /// Sees to it that what was written through handles comes first. The file that was seen to; `None` when nothing was
-    /// written to any, which is known without a look at the path.
-    async fn settled<Op: OnPath>(&self, asked: &Asked<Op>) -> Result<Option<Inode>, FileError> {
-        if self.unflushed.bytes() == 0 {
-            return Ok(None);
-        }
-        let (rows, address) = (self.store.snapshot(), asked.address());
-        asked.authorize(&rows).await?;
-        let share = address.share.writable(&rows).await?;
-        let node = Tree::of(&share).find(&rows, address.components(), At::Present).await?.node;
-        self.settle(share.unit, &node).await?;
-        Ok(Some(node.inode))
     }
 
     /// Asks the table of opens about a REST operation, and holds it to its answer as long as the claim is held.

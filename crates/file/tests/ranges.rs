@@ -1,5 +1,5 @@
 //! The bytes of a file against a plain vector of bytes: writes, clears, other lengths, snapshots of the share, files that are
-//! made anew, moved and deleted.
+//! made anew, moved, copied and deleted.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
@@ -19,6 +19,13 @@ enum Step {
     Create(u64),
     Snapshot,
     Rename,
+    /// The bytes come from another file, which is written too.
+    CopyFrom,
+    /// The file becomes the other one.
+    CopyTo,
+    CopyOntoItself,
+    /// The bytes come from what a snapshot keeps, the first or the last.
+    CopySnapshot(bool),
     Delete,
 }
 
@@ -31,6 +38,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..=LENGTH).prop_map(Step::Create),
         2 => Just(Step::Snapshot),
         1 => Just(Step::Rename),
+        1 => Just(Step::CopyFrom),
+        2 => Just(Step::CopyTo),
+        1 => Just(Step::CopyOntoItself),
+        2 => any::<bool>().prop_map(Step::CopySnapshot),
         1 => Just(Step::Delete),
     ];
     proptest::collection::vec(step, 1..40)
@@ -60,7 +71,12 @@ fn index(place: u64) -> usize {
 struct Model {
     name: &'static str,
     file: Option<Bytes>,
+    /// What a copy of the file is, once there is one. Nobody writes it but copies.
+    other: Option<Bytes>,
 }
+
+/// Where the other file is: not in the way of the one that is written.
+const OTHER: &str = "other/copy";
 
 impl Model {
     /// Bytes of the file from `start` on, when the range is within it.
@@ -68,7 +84,7 @@ impl Model {
         self.file.as_mut()?.get_mut(index(start)..index(end))
     }
 
-    async fn act(&mut self, world: &World, step: &Step) {
+    async fn act(&mut self, world: &World, step: &Step, snapshots: &[(Timestamp, Model)]) {
         match step {
             Step::Write(start, end, byte) => {
                 let written = world.put_range(self.name, *start, &vec![*byte; index(end - start)]).await;
@@ -101,6 +117,27 @@ impl Model {
                 assert_eq!(renamed.is_ok(), self.file.is_some(), "{renamed:?}");
                 self.name = if renamed.is_ok() { to } else { self.name };
             }
+            Step::CopyFrom => {
+                let copied = world.copy(OTHER, None, self.name).await;
+                assert_eq!(copied.is_ok(), self.other.is_some(), "{copied:?}");
+                self.file = if copied.is_ok() { self.other.clone() } else { self.file.take() };
+            }
+            Step::CopyTo => {
+                let copied = world.copy(self.name, None, OTHER).await;
+                assert_eq!(copied.is_ok(), self.file.is_some(), "{copied:?}");
+                self.other = if copied.is_ok() { self.file.clone() } else { self.other.take() };
+            }
+            Step::CopyOntoItself => {
+                let copied = world.copy(self.name, None, self.name).await;
+                assert_eq!(copied.is_ok(), self.file.is_some(), "{copied:?}");
+            }
+            Step::CopySnapshot(first) => {
+                let kept = if *first { snapshots.first() } else { snapshots.last() };
+                let Some((snapshot, kept)) = kept else { return };
+                let copied = world.copy(kept.name, Some(*snapshot), self.name).await;
+                assert_eq!(copied.is_ok(), kept.file.is_some(), "{copied:?}");
+                self.file = if copied.is_ok() { kept.file.clone() } else { self.file.take() };
+            }
             Step::Delete => {
                 let deleted = world.delete(self.name).await;
                 assert_eq!(deleted.is_ok(), self.file.is_some(), "{deleted:?}");
@@ -117,29 +154,35 @@ impl Model {
                 let bytes: Vec<u8> = file.iter().map(|byte| byte.unwrap_or(0)).collect();
                 assert_eq!(found.unwrap(), bytes);
                 assert_eq!(world.ranges(self.name, snapshot).await.unwrap(), written(file));
-                assert_eq!(world.names("", snapshot).await, [self.name]);
+                assert_eq!(world.names("", snapshot).await, [self.name, "other"]);
             }
             None => {
                 assert!(matches!(found, Err(FileError::ResourceNotFound)), "{found:?}");
-                assert!(world.names("", snapshot).await.is_empty());
+                assert_eq!(world.names("", snapshot).await, ["other"]);
             }
+        }
+        if let Some(other) = &self.other {
+            let bytes: Vec<u8> = other.iter().map(|byte| byte.unwrap_or(0)).collect();
+            assert_eq!(world.read(OTHER, snapshot).await.unwrap(), bytes);
+            assert_eq!(world.ranges(OTHER, snapshot).await.unwrap(), written(other));
         }
     }
 }
 
 async fn live(steps: &[Step]) {
     let world = World::new().await;
-    let mut model = Model { name: "a", file: Some(vec![None; index(LENGTH)]) };
+    let mut model = Model { name: "a", file: Some(vec![None; index(LENGTH)]), other: None };
+    world.create_directory("other").await.unwrap();
     world.create_file(model.name, LENGTH).await.unwrap();
     let mut snapshots = Vec::new();
     for step in steps {
         if matches!(step, Step::Snapshot) {
             snapshots.push((world.snapshot().await, model.clone()));
         }
-        model.act(&world, step).await;
+        model.act(&world, step, &snapshots).await;
         model.check(&world, None).await;
-        let held = model.file.as_ref().map_or(0, |file| file.iter().flatten().count());
-        assert_eq!(world.usage().await, u64::try_from(held).unwrap());
+        let held = |file: &Option<Bytes>| file.as_ref().map_or(0, |file| file.iter().flatten().count());
+        assert_eq!(world.usage().await, u64::try_from(held(&model.file) + held(&model.other)).unwrap());
     }
     for (snapshot, model) in &snapshots {
         model.check(&world, Some(*snapshot)).await;
@@ -154,6 +197,7 @@ async fn live(steps: &[Step]) {
         }
     }
     world.audit().await;
+    world.check_empties().await;
 }
 
 proptest! {

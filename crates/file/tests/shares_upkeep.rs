@@ -14,11 +14,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use concurrency::lease::LeaseId;
+use concurrency::{
+    lease::LeaseId,
+    share_mode::{Access, OpenMode, ShareMode},
+};
 use file::{
     Files, Preconditions,
     audit::audit,
     download::GetFile,
+    open::Disposition,
     share_delete::{DeleteShareSnapshots as Mode, RestoreShare},
     share_list::{ListShares, SharePart},
 };
@@ -268,6 +272,30 @@ fn a_deleted_share_can_be_restored_until_its_time_is_over() {
         assert_eq!(deleted(&world).await, None);
         settle(&world).await;
         assert_eq!((rows(&world).await, chunks(&world).await), (0, 0), "its time is over");
+    });
+}
+
+/// A handle that was to delete its file is closed after the share was deleted: what can be restored stays as it is.
+#[test]
+fn a_mark_for_deletion_does_not_reach_a_share_that_can_be_restored() {
+    run(async {
+        let (world, _time) = with_time().await;
+        retain(&world, Some(3)).await;
+        world.create_file("a", 8192).await.unwrap();
+        fill(&world, "a", 1).await;
+        let mode = OpenMode { access: Access::ALL, share: ShareMode::ALL };
+        let opened = world.open("a", Disposition::Open, mode, true).await.unwrap();
+        delete(&world, None, Mode::Refuse, None).await.unwrap();
+        world.files.close(opened.handle).await.unwrap();
+        while world.files.tend_opens().await.unwrap() {}
+        settle(&world).await;
+        assert_sound(&world).await;
+        let (version, _) = deleted(&world).await.unwrap();
+        let name = ShareName::parse("share").unwrap();
+        let restore = RestoreShare { account: ACCOUNT, deleted_name: name.clone(), name, version };
+        world.files.restore_share(&asked(restore)).await.unwrap();
+        assert_eq!(world.read("a", None).await.unwrap().first(), Some(&1));
+        assert_sound(&world).await;
     });
 }
 

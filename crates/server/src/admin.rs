@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use access::Accounts;
 use bytes::Bytes;
+use file::opens::Opens;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use net::Shutdown;
 use rest::{BoxFuture, Known, Outcome, Request, Response, ResponseBody, Service, ServiceError};
@@ -40,6 +41,7 @@ pub(crate) struct Admin {
     pub(crate) shutdown: Shutdown,
     pub(crate) backups: Backups,
     pub(crate) store: Store,
+    pub(crate) opens: Opens,
     pub(crate) accounts: Arc<Accounts>,
 }
 
@@ -65,7 +67,7 @@ impl Admin {
         match &*request.target.raw_path {
             "/healthz" if reads => ("Health", Ok(text(StatusCode::OK, "ok\n".into()))),
             "/readyz" if reads => ("Ready", Ok(self.ready())),
-            "/metrics" if reads => ("Metrics", Ok(metrics(self.metrics.render(&self.opened)))),
+            "/metrics" if reads => ("Metrics", Ok(metrics(self.metrics.render(&self.opened, self.opens.census())))),
             BACKUP_PATH if request.method == Method::POST => ("Backup", self.backup(request)),
             "/healthz" | "/readyz" | "/metrics" | BACKUP_PATH => ("Unknown", Err(ServiceError::unsupported_verb())),
             _ => ("Unknown", Err(ServiceError::new(ErrorCode::ResourceNotFound, "There is nothing here."))),

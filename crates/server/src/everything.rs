@@ -3,6 +3,8 @@
 //!
 //! Requests and answers are those of the protocol, so that nothing here depends on how the services are built.
 
+mod shares;
+
 use std::{
     fmt::Write as _,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -55,6 +57,7 @@ pub(crate) struct Services {
     pub(crate) blobs: RestService,
     pub(crate) queues: RestService,
     pub(crate) tables: RestService,
+    pub(crate) files: RestService,
 }
 
 impl Services {
@@ -64,6 +67,7 @@ impl Services {
             blobs: service(compose::blob).await.unwrap(),
             queues: service(compose::queue).await.unwrap(),
             tables: service(compose::table).await.unwrap(),
+            files: service(compose::file).await.unwrap(),
         }
     }
 }
@@ -87,6 +91,7 @@ pub(crate) async fn write_first(incarnation: &Incarnation) {
     let services = Services::of(incarnation).await;
     blocks(&services.blobs).await;
     queues(&services.queues).await;
+    shares::write_first(&services.files).await;
     accounts(incarnation).await;
 }
 
@@ -95,6 +100,7 @@ pub(crate) async fn write_second(incarnation: &Incarnation) {
     let services = Services::of(incarnation).await;
     pages_and_appends(&services.blobs).await;
     tables(&services.tables).await;
+    shares::write_second(&services.files).await;
     settings(&services).await;
 }
 
@@ -337,6 +343,7 @@ pub(crate) async fn transcript(incarnation: &Incarnation) -> String {
     ] {
         read(&mut text, &services.tables, "GET", target).await;
     }
+    shares::transcript(&mut text, &services.files).await;
     text
 }
 

@@ -13,6 +13,8 @@ mod cli;
 mod commands;
 mod compose;
 mod config;
+#[cfg(test)]
+mod copies_between_services;
 mod engine;
 mod environment;
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use file::opens::Census;
 use jobs::{Contents, Job as _, Progress};
 use net::{Commons, Load, Record};
 
@@ -116,7 +117,7 @@ impl Metrics {
     }
 
     /// The text for Prometheus.
-    pub(crate) fn render(&self, opened: &Opened) -> String {
+    pub(crate) fn render(&self, opened: &Opened, opens: Census) -> String {
         let mut out = String::new();
         let build = "Always 1; says which build this is.";
         family(&mut out, "lazuli_build_info", "gauge", build);
@@ -125,6 +126,7 @@ impl Metrics {
         self.render_loads(&mut out);
         self.render_front(&mut out);
         self.render_jobs(&mut out);
+        render_opens(&mut out, opens);
         render_store(&mut out, opened);
         out
     }
@@ -300,6 +302,25 @@ fn render_store(out: &mut String, opened: &Opened) {
     }
 }
 
+/// What is open in the File service.
+fn render_opens(out: &mut String, opens: Census) {
+    let table = [
+        ("lazuli_file_handles", "Handles that are open.", opens.handles),
+        ("lazuli_file_locks", "Byte-range locks that are held.", opens.locks),
+        ("lazuli_file_waiters", "Requests that wait for handles, locks or caches of others.", opens.waiters),
+        (
+            "lazuli_file_cache_breaks",
+            "Clients that were asked to give up what they cache, and have not answered.",
+            opens.deadlines,
+        ),
+        ("lazuli_file_pending_deletes", "Files that are marked for deletion and still open.", opens.hidden),
+    ];
+    for (name, help, value) in table {
+        family(out, name, "gauge", help);
+        sample(out, name, &[], &value.to_string());
+    }
+}
+
 fn family(out: &mut String, name: &str, kind: &str, help: &str) {
     let _infallible = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
@@ -355,6 +376,27 @@ mod tests {
         ] {
             assert!(out.lines().any(|found| found == line), "{line} in {out}");
         }
+    }
+
+    #[test]
+    fn what_is_open_is_told() {
+        let mut out = String::new();
+        render_opens(&mut out, Census { handles: 3, locks: 2, waiters: 1, ..Census::default() });
+        for line in
+            ["lazuli_file_handles 3", "lazuli_file_locks 2", "lazuli_file_waiters 1", "lazuli_file_cache_breaks 0"]
+        {
+            assert!(out.lines().any(|found| found == line), "{line} in {out}");
+        }
+    }
+
+    #[test]
+    fn file_operations_are_counted_by_name() {
+        let metrics = Metrics::example();
+        metrics.operation("file", "PutRange").add(201, Duration::from_micros(5), 4, 0);
+        let mut out = String::new();
+        metrics.render_requests(&mut out);
+        let line = "lazuli_requests_total{service=\"file\",operation=\"PutRange\",status=\"201\"} 1";
+        assert!(out.lines().any(|found| found == line), "{out}");
     }
 
     #[test]

@@ -11,7 +11,6 @@ use std::{
 
 use access::{AccountKey, Origin, bearer::Bearer, need};
 use anyhow::{Context as _, Result, bail};
-use blob_rest::PendingCopies;
 use net::{Listener, Shutdown, Tls, descriptors};
 use rest::{Commons, Host, Service, limits::Limits};
 use tokio::{
@@ -151,12 +150,16 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
     if config.bearer.settings.unsigned {
         tracing::warn!("bearer tokens are accepted without looking at their signatures");
     }
-    let blob = services.iter().filter(|service| service.name == "blob").flat_map(|service| &service.listeners);
+    // Those that have something to copy.
+    let copied_from = services.iter().filter_map(|service| match service.name {
+        "blob" => Some((need::Service::Blob, &service.listeners)),
+        "file" => Some((need::Service::File, &service.listeners)),
+        _ => None,
+    });
+    let listeners = copied_from.flat_map(|(of, listeners)| listeners.iter().map(move |listener| (of, listener)));
     let here = Here {
         domains: config.domains.clone(),
-        listeners: blob
-            .map(|listener| Ok((need::Service::Blob, listener.local_addr()?)))
-            .collect::<std::io::Result<_>>()?,
+        listeners: listeners.map(|(of, listener)| Ok((of, listener.local_addr()?))).collect::<std::io::Result<_>>()?,
         remote: config.copy_sources_remote.clone(),
     };
     let incarnation = Incarnation::open(Arc::clone(&opened.engine), surroundings(config, bearer, here)).await?;
@@ -183,6 +186,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         shutdown: shutdown.clone(),
         backups: crate::admin::Backups::default(),
         store: incarnation.store.clone(),
+        opens: incarnation.files.opens().clone(),
         accounts: Arc::clone(&incarnation.accounts),
     };
     admin_ports.open(admin, None, Arc::new(service), limits);
@@ -190,8 +194,12 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
     let ports_file = config.ports_file.as_deref();
     let ports_file = ports_file.map(|path| PortsFile::write(path, scheme, &endpoints, admin_address)).transpose()?;
     // Behind everything that can end the start: background work never meets a store that is given up again.
-    let pending = PendingCopies::new(incarnation.blobs.clone());
-    let copies = vec![incarnation.transfers.work(shutdown.clone()), incarnation.transfers.finding(pending)];
+    let transfers = &incarnation.transfers;
+    let copies = vec![
+        transfers.work(shutdown.clone()),
+        transfers.finding(blob_rest::PendingCopies::new(incarnation.blobs.clone())),
+        transfers.finding(file_rest::PendingCopies::new(incarnation.files.clone())),
+    ];
     let opens = incarnation.files.tending();
     ports.tasks.spawn(upkeep::run(incarnation.store.clone(), opened.clone(), copies, opens, metrics, shutdown));
     let kept: Vec<String> = incarnation

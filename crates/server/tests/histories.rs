@@ -15,9 +15,14 @@ use testkit::{
     client::{Client, Request},
     linearizability::{
         Bounds, History, Model, Verdict, check,
-        models::{append_blob::AppendBlob, blob::Blob, message::Message, page_blob::PageBlob, partition::Partition},
+        models::{
+            append_blob::AppendBlob, blob::Blob, files::Files, message::Message, page_blob::PageBlob,
+            partition::Partition,
+        },
     },
-    workload::{self, append_blob::AppendPlan, blob::BlobPlan, page_blob, partition::PartitionPlan, queue},
+    workload::{
+        self, append_blob::AppendPlan, blob::BlobPlan, files::FilesPlan, page_blob, partition::PartitionPlan, queue,
+    },
 };
 
 /// Clients of one object.
@@ -159,6 +164,23 @@ async fn messages_are_linearizable() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_linearizable() {
+    let (server, _home) = server();
+    make(&server, "file", Request::new("PUT", "/histories?restype=share")).await;
+    for seed in 0..histories() {
+        make(&server, "file", Request::new("PUT", format!("/histories/d{seed}?restype=directory"))).await;
+    }
+    each(|seed| {
+        let clients = (0..CLIENTS).map(|_| server.client("file")).collect();
+        async move {
+            let plan = |client| FilesPlan::new(format!("/histories/d{seed}"), client);
+            explained(&Files, &workload::run(clients, plan, seed, CALLS).await.unwrap(), seed);
+        }
+    })
+    .await;
+}
+
 /// A server that is killed now and then; whoever asks meanwhile waits until it is back.
 #[derive(Clone)]
 struct Mortal {
@@ -212,23 +234,28 @@ async fn what_was_answered_is_explained_across_kills() {
     make(&server, "blob", Request::new("PUT", "/histories?restype=container")).await;
     let create = Request::new("POST", "/Tables").header("Content-Type", "application/json");
     make(&server, "table", create.body(r#"{"TableName":"histories"}"#)).await;
+    make(&server, "file", Request::new("PUT", "/histories?restype=share")).await;
     let server = Arc::new(tokio::sync::RwLock::new(server));
     for seed in 0..count("LAZULI_TEST_CRASHES", 25) {
         let mortal = Mortal { server: Arc::clone(&server), lives: Arc::default(), calls: Arc::default() };
         make(&*server.read().await, "queue", Request::new("PUT", format!("/histories-{seed}"))).await;
+        make(&*server.read().await, "file", Request::new("PUT", format!("/histories/d{seed}?restype=directory"))).await;
         let clients = |service| (0..CLIENTS).map(|_| mortal.client(service)).collect();
         let blob = |client| BlobPlan::new(format!("/histories/across-{seed}"), client);
         let partition = |_| PartitionPlan::new("histories", format!("across-{seed}"));
         let queue = |_| queue::QueuePlan::new(format!("/histories-{seed}"));
-        let at = Random::new(seed).below(u64::try_from(3 * CLIENTS * CALLS_ACROSS).unwrap());
-        let (blobs, partitions, messages, ()) = tokio::join!(
+        let at = Random::new(seed).below(u64::try_from(4 * CLIENTS * CALLS_ACROSS).unwrap());
+        let directory = |client| FilesPlan::new(format!("/histories/d{seed}"), client);
+        let (blobs, partitions, messages, files, ()) = tokio::join!(
             workload::run(clients("blob"), blob, seed, CALLS_ACROSS),
             workload::run(clients("table"), partition, seed, CALLS_ACROSS),
             workload::run(clients("queue"), queue, seed, CALLS_ACROSS),
+            workload::run(clients("file"), directory, seed, CALLS_ACROSS),
             mortal.die_at(at),
         );
         explained(&Blob, &blobs.unwrap(), seed);
         explained(&Partition, &partitions.unwrap(), seed);
+        explained(&Files, &files.unwrap(), seed);
         for message in queue::by_message(&messages.unwrap()) {
             explained(&Message, &message, seed);
         }

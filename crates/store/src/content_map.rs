@@ -314,6 +314,14 @@ impl<'a> MapWriter<'a> {
         }
     }
 
+    /// Puts parts of another map where they are there, without looking; its chunks are shared. Returns the bytes of them.
+    pub fn append_all(&mut self, segments: &[Segment]) -> u64 {
+        for segment in segments {
+            self.append(segment.offset, segment.slice);
+        }
+        segments.iter().map(|segment| segment.slice.length).sum()
+    }
+
     /// Makes `start..end` read as zeros. What was written since a snapshot that still exists stays known as cleared, for
     /// [`diff`]; until somebody writes there again, or a prune forgets it.
     ///

@@ -59,7 +59,7 @@ impl Lazuli {
         Ok(Self { child, ports, binary: binary.to_owned(), home: home.to_owned() })
     }
 
-    /// A client of one of its services: `blob`, `queue` or `table`.
+    /// A client of one of its services: `blob`, `queue`, `table` or `file`.
     #[must_use]
     pub fn client(&self, service: &'static str) -> Wire {
         let port = self.ports.get(service).and_then(|service| service.get("port")).and_then(serde_json::Value::as_u64);

@@ -25,7 +25,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A client of the service (`blob`, `queue`, `table`) on this port. It connects when it is first needed, and again when a
+    /// A client of the service (`blob`, `queue`, `table`, `file`) on this port. It connects when it is first needed, and again when a
     /// connection broke.
     #[must_use]
     pub const fn new(service: &'static str, port: u16) -> Self {

@@ -5,6 +5,7 @@
 
 pub mod append_blob;
 pub mod blob;
+pub mod files;
 pub mod page_blob;
 pub mod partition;
 pub mod queue;

@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use ::blob::Blobs;
+use ::file::Files;
 use ::queue::Queues;
 use account::Settings;
 use blob_rest::BlobService;
+use file_rest::FileService;
 use queue_rest::QueueService;
 use store::{Store, clock::SystemTime};
 use store_memory::MemoryEngine;
@@ -20,9 +22,9 @@ use testkit::{
     flawed::{Flaw, FlawedEngine},
     linearizability::{
         Bounds, History, Model, Verdict, check,
-        models::{blob::Blob, message::Message, partition::Partition},
+        models::{blob::Blob, files, message::Message, partition::Partition},
     },
-    workload::{self, blob::BlobPlan, partition::PartitionPlan, queue},
+    workload::{self, blob::BlobPlan, files::FilesPlan, partition::PartitionPlan, queue},
 };
 use tokio::sync::Mutex;
 use transfer::{Here, Transfers};
@@ -52,6 +54,12 @@ fn queues(parts: Parts) -> Arc<dyn rest::Service> {
 fn tables(parts: Parts) -> Arc<dyn rest::Service> {
     let (tables, settings) = (Tables::new(parts.store.clone()), Settings::new(parts.store));
     Arc::new(TableService::new(tables, settings, parts.accounts))
+}
+
+fn shares(parts: Parts) -> Arc<dyn rest::Service> {
+    let transfers = Transfers::new(Arc::new(Nowhere), Here::default());
+    let (files, settings) = (Files::new(parts.store.clone()), Settings::new(parts.store));
+    Arc::new(FileService::new(files, settings, parts.accounts, Arc::new(transfers)))
 }
 
 fn store(engine: &MemoryEngine, flaw: Option<Flaw>) -> Store {
@@ -103,6 +111,16 @@ async fn partition_is_wrong(flaw: Option<Flaw>, seed: u64) -> bool {
     let plan = |_| PartitionPlan::new("histories", "p");
     match workload::run(vec![service; CLIENTS], plan, seed, CALLS).await {
         Ok(history) => found(&Partition, &history),
+        Err(_) => false,
+    }
+}
+
+async fn files_are_wrong(flaw: Option<Flaw>, seed: u64) -> bool {
+    // The topmost directory of a share is a directory.
+    let service = service(shares, flaw, Request::new("PUT", "/box?restype=share")).await;
+    let plan = |client| FilesPlan::new("/box", client);
+    match workload::run(vec![service; CLIENTS], plan, seed, CALLS).await {
+        Ok(history) => found(&files::Files, &history),
         Err(_) => false,
     }
 }
@@ -197,6 +215,7 @@ async fn a_stale_read_is_found() {
     for wrong in [
         found_in(|seed| blob_is_wrong(Some(Flaw::StaleRead), seed)).await,
         found_in(|seed| partition_is_wrong(Some(Flaw::StaleRead), seed)).await,
+        found_in(|seed| files_are_wrong(Some(Flaw::StaleRead), seed)).await,
     ] {
         println!("histories: {wrong:?}");
         assert!(wrong.is_some());
@@ -208,6 +227,7 @@ async fn a_lost_update_is_found() {
     for wrong in [
         found_in(|seed| blob_is_wrong(Some(Flaw::LostUpdate), seed)).await,
         found_in(|seed| partition_is_wrong(Some(Flaw::LostUpdate), seed)).await,
+        found_in(|seed| files_are_wrong(Some(Flaw::LostUpdate), seed)).await,
     ] {
         println!("histories: {wrong:?}");
         assert!(wrong.is_some());
@@ -232,6 +252,7 @@ async fn a_lease_held_twice_is_found() {
 async fn without_a_flaw_everything_is_explained() {
     assert_eq!(found_in(|seed| blob_is_wrong(None, seed)).await, None);
     assert_eq!(found_in(|seed| partition_is_wrong(None, seed)).await, None);
+    assert_eq!(found_in(|seed| files_are_wrong(None, seed)).await, None);
     assert_eq!(found_in(|seed| queue_is_wrong(None, seed)).await, None);
     assert_eq!(found_in(|seed| blob_is_wrong_after_crashes(None, seed)).await, None);
 }

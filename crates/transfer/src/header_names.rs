@@ -1,4 +1,4 @@
-//! The names of the headers about the source of a copy, which all services share.
+//! The names of the headers about copies and their sources, which all services share.
 
 use http::HeaderName;
 
@@ -9,10 +9,16 @@ macro_rules! names {
 }
 
 names! {
+    COPY_ACTION: "x-ms-copy-action";
+    COPY_COMPLETION_TIME: "x-ms-copy-completion-time";
+    COPY_ID: "x-ms-copy-id";
+    COPY_PROGRESS: "x-ms-copy-progress";
     COPY_SOURCE: "x-ms-copy-source";
     COPY_SOURCE_AUTHORIZATION: "x-ms-copy-source-authorization";
     COPY_SOURCE_ERROR_CODE: "x-ms-copy-source-error-code";
     COPY_SOURCE_STATUS_CODE: "x-ms-copy-source-status-code";
+    COPY_STATUS: "x-ms-copy-status";
+    COPY_STATUS_DESCRIPTION: "x-ms-copy-status-description";
     IF_TAGS: "x-ms-if-tags";
     SOURCE_CONTENT_CRC64: "x-ms-source-content-crc64";
     SOURCE_CONTENT_MD5: "x-ms-source-content-md5";

@@ -22,6 +22,7 @@ pub mod refusals;
 mod remote;
 mod source;
 mod sources;
+pub mod states;
 mod transfers;
 mod turn;
 mod turns;

@@ -21,6 +21,13 @@ pub struct CopyState {
     pub completed: Option<Timestamp>,
 }
 
+impl CopyState {
+    /// How it ended, and when.
+    pub fn end(&mut self, status: CopyStatus, description: Option<String>, now: Timestamp) {
+        (self.status, self.description, self.completed) = (status, description, Some(now));
+    }
+}
+
 /// The states of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyStatus {
@@ -32,4 +39,17 @@ pub enum CopyStatus {
     Aborted,
     /// It could not be done.
     Failed,
+}
+
+impl CopyStatus {
+    /// The word for it in headers and documents.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Success => "success",
+            Self::Aborted => "aborted",
+            Self::Failed => "failed",
+        }
+    }
 }

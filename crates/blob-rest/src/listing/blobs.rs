@@ -197,9 +197,9 @@ fn tier(xml: &mut XmlWriter, found: &TierProperties) {
 
 fn copy(xml: &mut XmlWriter, state: &CopyState) {
     xml.element("CopyId", &state.id);
-    xml.element("CopyStatus", described::copy_status(state.status));
+    xml.element("CopyStatus", state.status.as_str());
     xml.element("CopySource", &state.source);
-    xml.element("CopyProgress", &described::copy_progress(state));
+    xml.element("CopyProgress", &transfer::states::progress(state));
     xml.optional("CopyCompletionTime", state.completed.map(dates::rfc1123).as_deref());
     xml.optional("CopyStatusDescription", state.description.as_deref());
 }

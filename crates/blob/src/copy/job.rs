@@ -344,9 +344,7 @@ fn end(
     description: Option<String>,
 ) -> Result<Written, BlobError> {
     if let Some(state) = &mut blob.extra_mut().copy {
-        state.status = status;
-        state.description = description;
-        state.completed = Some(txn.now());
+        state.end(status, description, txn.now());
     }
     blob.touch(txn.now(), txn.fresh_id());
     place.put(txn, &blob);
@@ -461,9 +459,7 @@ async fn copy_rows(txn: &Txn, place: Place<'_>, copy_id: &str) -> Result<(), Blo
     let range = (*next, job.total);
     let (segments, more) = content_map::read(txn, ContentId::new(*content), *epoch, range, STEP).await?;
     let mut map = MapWriter::new(txn, ContentId::new(job.staged), FIRST_EPOCH);
-    for segment in segments {
-        map.append(segment.offset, segment.slice);
-    }
+    map.append_all(&segments);
     map.finish().await?;
     *next = more.unwrap_or(job.total);
     job.copied = *next;

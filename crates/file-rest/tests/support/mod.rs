@@ -2,10 +2,18 @@
 
 #![allow(dead_code, reason = "each test needs some of it")]
 
+pub(crate) mod opens;
+
 use std::sync::Arc;
 
-use access::bearer::{Bearer, BearerSettings};
+use access::{
+    account::AccountKey,
+    bearer::{Bearer, BearerSettings},
+    need::Service,
+    sas::{Fields, sign::sign},
+};
 use account::Settings;
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD};
 use file::Files;
 use file_rest::FileService;
 use testkit::{Answer, Nowhere, RestService};
@@ -30,11 +38,16 @@ pub(crate) fn build(parts: testkit::Parts) -> Arc<dyn rest::Service> {
 /// A service with the share `abc`, the directory `d`, and the file `d/f` of ten bytes, `0123456789`.
 pub(crate) async fn with_file() -> RestService {
     let files = service().await;
-    done(&files, "PUT", "/abc?restype=share", &[], b"", 201).await;
-    done(&files, "PUT", "/abc/d?restype=directory", &[], b"", 201).await;
-    create(&files, "/abc/d/f", 10).await;
-    write(&files, "/abc/d/f", 0, b"0123456789").await;
+    fill(&files).await;
     files
+}
+
+/// Makes the share, the directory and the file.
+pub(crate) async fn fill(files: &RestService) {
+    done(files, "PUT", "/abc?restype=share", &[], b"", 201).await;
+    done(files, "PUT", "/abc/d?restype=directory", &[], b"", 201).await;
+    create(files, "/abc/d/f", 10).await;
+    write(files, "/abc/d/f", 0, b"0123456789").await;
 }
 
 /// Creates a file.
@@ -48,6 +61,22 @@ pub(crate) async fn write(files: &RestService, target: &str, start: usize, bytes
     let range = format!("bytes={start}-{}", start + bytes.len() - 1);
     let sent = [("x-ms-write", "update"), ("x-ms-range", range.as_str())];
     done(files, "PUT", &format!("{target}?comp=range"), &sent, bytes, 201).await
+}
+
+/// The query of a signature with the account's key, for a share or something in it.
+pub(crate) fn signed(path: Option<&str>, fields: &Fields<'_>) -> String {
+    let key = AccountKey::parse(testkit::KEY).unwrap();
+    let signed = sign(&key, Service::File, testkit::ACCOUNT, Some("abc"), path, fields).unwrap();
+    let pairs: Vec<String> =
+        signed.iter().map(|(name, value)| format!("{name}={}", rest::percent::encode(value))).collect();
+    pairs.join("&")
+}
+
+/// A token that the service believes.
+pub(crate) fn token() -> String {
+    let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
+    let claims = r#"{"iss":"https://issuer.test/","aud":"https://storage.azure.com","oid":"o","tid":"t","nbf":0,"exp":9999999999}"#;
+    format!("Bearer {}.{}.", part(r#"{"alg":"none"}"#), part(claims))
 }
 
 /// A call that must have this status.

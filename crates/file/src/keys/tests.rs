@@ -29,6 +29,7 @@ fn keys_are_written_as_ever() {
         ("deleted share", deleted_share(account, "things", time)),
         ("deleted share deadline", deleted_share_deadline(until, account, "things", time)),
         ("deleted unit", one(DELETED_UNIT, unit)),
+        ("copy source", copy_source(content, 7, ContentId::new(8))),
     ];
     let mut golden = Golden::new(include_str!("../../testdata/keys.tsv"));
     for (name, key) in &keys {
@@ -42,6 +43,7 @@ fn keys_are_written_as_ever() {
     assert_eq!(parse_entry_history(key("entry history")).unwrap(), (unit, inode, "A.TXT".to_owned(), 7));
     assert_eq!(parse_node_history(key("node history")).unwrap(), (unit, inode, 7));
     assert_eq!(parse_permission(key("permission")).unwrap(), (unit, permission_id));
+    assert_eq!(parse_copy_source(key("copy source")).unwrap(), (content, 7, ContentId::new(8)));
     assert_eq!(parse_prune_map(key("prune map")).unwrap(), (unit, inode, content));
     assert_eq!(parse_deleted_share(key("deleted share")).unwrap(), (account, "things".to_owned(), time));
     let deadline = parse_deleted_share_deadline(key("deleted share deadline")).unwrap();

@@ -101,6 +101,11 @@ impl FileState {
         self.in_use.get_or_insert_default()
     }
 
+    /// Byte-range locks that are held.
+    pub(super) fn held_locks(&self) -> usize {
+        self.in_use.as_ref().map_or(0, |used| used.locks.iter().count())
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.claims.is_empty() && self.in_use.as_ref().is_none_or(|used| used.is_idle())
     }

@@ -232,6 +232,7 @@ impl Table {
         Census {
             files: self.shards.iter().map(|shard| lock(shard).len()).sum(),
             handles: self.seats.load(Ordering::SeqCst),
+            locks: self.shards.iter().map(|shard| lock(shard).values().map(FileState::held_locks).sum::<usize>()).sum(),
             waiters: self.waiters.load(Ordering::SeqCst),
             hidden: self.hidden.load(Ordering::SeqCst),
             path_nodes,
@@ -249,6 +250,8 @@ pub struct Census {
     pub files: usize,
     /// Handles, tentative opens and removals that have not ended.
     pub handles: usize,
+    /// Byte-range locks that are held.
+    pub locks: usize,
     /// Requests that wait.
     pub waiters: usize,
     /// Files that listings leave out.

@@ -1,4 +1,4 @@
-//! The records of what goes on behind the requests: shares that are deleted, and how far walks over rows are.
+//! The records of what goes on behind the requests: shares that are deleted, how far walks over rows are, and copies.
 
 use access::acl::StoredAccessPolicy;
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use store::{
     StoreError,
     record::{Reader, Writer},
 };
-use types::{Timestamp, UnitId};
+use types::{ContentId, Inode, Timestamp, UnitId};
 
 use crate::state::Share;
 
@@ -15,6 +15,8 @@ const DELETED_SHARE: u8 = 1;
 const DELETED_UNIT: u8 = 1;
 const WALK: u8 = 1;
 const PRUNE_MAP: u8 = 1;
+const COPY: u8 = 1;
+const COPY_SOURCE: u8 = 1;
 
 /// A share that was deleted and can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +131,112 @@ impl PruneMapRecord {
         }
         let mut reader = Reader::new("how far the prune of a map is", row, PRUNE_MAP)?;
         let record = Self { from: reader.number()? };
+        reader.end()?;
+        Ok(record)
+    }
+}
+
+/// A copy into a file that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CopyJob {
+    /// The account that pays for it.
+    pub(crate) account: UnitId,
+    pub(crate) id: String,
+    pub(crate) started: Timestamp,
+    /// Where the bytes are gathered. The file has it when all are there.
+    pub(crate) staged: ContentId,
+    pub(crate) total: u64,
+    pub(crate) copied: u64,
+    /// Bytes that are written there: a source may have holes.
+    pub(crate) held: u64,
+    pub(crate) source: CopySource,
+}
+
+/// Where a copy reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CopySource {
+    /// Another server: somebody brings the bytes.
+    Foreign {
+        url: String,
+        /// The ETag that the source must keep.
+        etag: Option<String>,
+    },
+    /// The map of a file here, at an epoch that is kept for this copy.
+    Map {
+        share: UnitId,
+        inode: Inode,
+        content: ContentId,
+        epoch: u64,
+        /// What is before this offset is copied.
+        next: u64,
+    },
+}
+
+impl CopyJob {
+    pub(crate) fn encode(&self) -> Bytes {
+        let writer = Writer::new(COPY)
+            .number(self.account.number())
+            .text(&self.id)
+            .time(self.started)
+            .number(self.staged.number())
+            .number(self.total)
+            .number(self.copied)
+            .number(self.held);
+        let writer = match &self.source {
+            CopySource::Foreign { url, etag } => writer.byte(0).text(url).optional(etag.as_deref(), Writer::text),
+            CopySource::Map { share, inode, content, epoch, next } => writer
+                .byte(1)
+                .number(share.number())
+                .number(inode.number())
+                .number(content.number())
+                .number(*epoch)
+                .number(*next),
+        };
+        writer.build()
+    }
+
+    pub(crate) fn decode(row: &[u8]) -> Result<Self, StoreError> {
+        let mut reader = Reader::new("the row of a copy", row, COPY)?;
+        let job = Self {
+            account: UnitId::new(reader.number()?),
+            id: reader.string()?,
+            started: reader.time()?,
+            staged: ContentId::new(reader.number()?),
+            total: reader.number()?,
+            copied: reader.number()?,
+            held: reader.number()?,
+            source: match reader.byte()? {
+                0 => CopySource::Foreign { url: reader.string()?, etag: reader.optional(Reader::string)? },
+                1 => CopySource::Map {
+                    share: UnitId::new(reader.number()?),
+                    inode: Inode::new(reader.number()?),
+                    content: ContentId::new(reader.number()?),
+                    epoch: reader.number()?,
+                    next: reader.number()?,
+                },
+                other => return Err(reader.malformed(&format!("a source of the kind {other}"))),
+            },
+        };
+        reader.end()?;
+        Ok(job)
+    }
+}
+
+/// The copy that reads a state of a map: into which file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CopySourceRecord {
+    pub(crate) share: UnitId,
+    pub(crate) inode: Inode,
+}
+
+impl CopySourceRecord {
+    pub(crate) fn encode(&self) -> Bytes {
+        Writer::new(COPY_SOURCE).number(self.share.number()).number(self.inode.number()).build()
+    }
+
+    pub(crate) fn decode(row: &[u8]) -> Result<Self, StoreError> {
+        let mut reader = Reader::new("what a copy reads", row, COPY_SOURCE)?;
+        let record = Self { share: UnitId::new(reader.number()?), inode: Inode::new(reader.number()?) };
         reader.end()?;
         Ok(record)
     }

@@ -156,6 +156,19 @@ fn records_are_written_as_ever() {
     };
     let entry = Entry { since: 2, inode: Inode::new(5), is_directory: true, name: "Straße".to_owned() };
     let place = DeletedUnit { account: UnitId::new(1), name: "things".to_owned(), version: time(700) };
+    let copy = |source| CopyJob {
+        account: UnitId::new(1),
+        id: "id".to_owned(),
+        started: time(900),
+        staged: ContentId::new(12),
+        total: 10,
+        copied: 5,
+        held: 4,
+        source,
+    };
+    let elsewhere = CopySource::Foreign { url: "http://h/f?sig=1".to_owned(), etag: Some("\"1\"".to_owned()) };
+    let (share, inode, content) = (UnitId::new(3), Inode::new(5), ContentId::new(6));
+    let map = CopySource::Map { share, inode, content, epoch: 2, next: 5 };
     let mut golden = Golden::new(include_str!("../../testdata/records.tsv"));
     check_all! { golden:
         "share 1, plain" Share plain_share();
@@ -168,6 +181,9 @@ fn records_are_written_as_ever() {
         "deleted unit 1" DeletedUnit place;
         "walk 1" WalkRecord WalkRecord { stage: 1, reached: vec![1, 2, 3] };
         "prune map 1" PruneMapRecord PruneMapRecord { from: 512 };
+        "copy 1, elsewhere" CopyJob copy(elsewhere);
+        "copy 1, map" CopyJob copy(map);
+        "copy source 1" CopySourceRecord CopySourceRecord { share, inode };
     }
     let stripe = Stripe { held: 7, promised: 0, quota_gib: 0 };
     assert_eq!(Stripe::decode(&golden.bytes("usage 1")).unwrap(), stripe);

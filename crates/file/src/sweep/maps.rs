@@ -50,7 +50,7 @@ pub(super) async fn prune(store: &Store, cursor: &mut MapCursor) -> Result<bool,
 
 /// Who reads a map.
 struct Needs {
-    /// The epochs that rows of the history read at, ascending.
+    /// The epochs that rows of the history and copies read at, ascending.
     epochs: Vec<u64>,
     /// The present row, when it names the content.
     present: Option<Node>,
@@ -65,6 +65,13 @@ async fn needs(txn: &Txn, share: UnitId, inode: Inode, content: ContentId) -> Re
             && epochs.last() != Some(&epoch)
         {
             epochs.push(epoch);
+        }
+    }
+    let mut copies = txn.scan(keys::copy_sources(content), Direction::Ascending);
+    while let Some(row) = copies.next().await? {
+        let (_, epoch, _) = keys::parse_copy_source(&row.key)?;
+        if let Err(place) = epochs.binary_search(&epoch) {
+            epochs.insert(place, epoch);
         }
     }
     let row = txn.get(&keys::node(keys::NODE, share, inode).build()).await?;

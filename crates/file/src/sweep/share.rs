@@ -11,9 +11,10 @@ use types::UnitId;
 
 use super::{first, scope};
 use crate::{
+    copy,
     errors::FileError,
     keys,
-    records::WalkRecord,
+    records::{CopyJob, WalkRecord},
     sharing::{content_behind, content_of},
 };
 
@@ -88,6 +89,7 @@ async fn remove(txn: &Txn, kind: u8, row: &Row) -> Result<(), StoreError> {
                 content::release(txn, content, Holdings::Map).await?;
             }
         }
+        keys::COPY => copy::let_go(txn, &CopyJob::decode(&row.value)?).await?,
         _ => {}
     }
     txn.delete(row.key.clone());

@@ -22,6 +22,7 @@ use concurrency::{
 pub use file::FileError;
 use file::{
     Files, Preconditions, SmbChange,
+    copy::{Copied, CopiedSmb, CopyCursor, CopyFile, CopyMaps},
     create::{CreateDirectory, CreateFile},
     delete::Delete,
     download::GetFile,
@@ -40,7 +41,7 @@ use file::{
     share_snapshot::SnapshotShare,
     usage::GetShareStats,
 };
-use store::{Store, clock::SystemTime};
+use store::{Direction, Read as _, Store, clock::SystemTime};
 use store_memory::{ManualTime, MemoryEngine};
 pub use types::Timestamp;
 use types::{FilePath, HttpHeaders, Metadata, ShareName, UnitId};
@@ -65,6 +66,19 @@ pub fn address(path: &str, snapshot: Option<Timestamp>) -> Address {
     Address::new(share_address(snapshot), path)
 }
 
+/// A copy into a file, which is called after it.
+pub fn copy_request(to: &str) -> CopyFile<'static> {
+    CopyFile {
+        address: address(to, None),
+        preconditions: Preconditions::default(),
+        source_url: "http://source".to_owned(),
+        copy_id: format!("copy-into-{to}"),
+        metadata: None,
+        smb: CopiedSmb::default(),
+        ignores_read_only: false,
+    }
+}
+
 #[derive(Clone)]
 pub struct World {
     pub engine: MemoryEngine,
@@ -73,18 +87,17 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        Self::of(MemoryEngine::new(SystemTime::default())).await
+        let engine = MemoryEngine::new(SystemTime::default());
+        let store = engine.store();
+        Self::on(engine, store).await
     }
 
     /// Time passes only when the test says so.
     pub async fn timed() -> (Self, ManualTime) {
         let time = ManualTime::default();
-        (Self::of(MemoryEngine::new(time.clone())).await, time)
-    }
-
-    async fn of(engine: MemoryEngine) -> Self {
+        let engine = MemoryEngine::new(time.clone());
         let store = engine.store();
-        Self::on(engine, store).await
+        (Self::on(engine, store).await, time)
     }
 
     /// The same on a store that a test made around the engine.
@@ -171,6 +184,21 @@ impl World {
             is_directory,
         });
         self.files.rename(&asked(rename), &source).await
+    }
+
+    pub async fn copy(&self, from: &str, snapshot: Option<Timestamp>, to: &str) -> Result<Copied, FileError> {
+        self.copy_with(from, snapshot, copy_request(to)).await
+    }
+
+    pub async fn copy_with(
+        &self,
+        from: &str,
+        snapshot: Option<Timestamp>,
+        copy: CopyFile<'_>,
+    ) -> Result<Copied, FileError> {
+        let address = address(from, snapshot);
+        let source = GetFile { address, preconditions: Preconditions::default(), range: None };
+        self.files.copy_file(&asked(copy), &asked(source)).await
     }
 
     pub async fn delete(&self, path: &str) -> Result<(), FileError> {
@@ -315,6 +343,31 @@ impl World {
                 return;
             }
         }
+    }
+
+    /// Does a step of the copies of maps. False when there was nothing to do.
+    pub async fn copy_step(&self) -> bool {
+        use jobs::Job as _;
+
+        let (store, mut cursor) = (self.engine.store(), CopyCursor::default());
+        CopyMaps::step(&store, &mut cursor).await.unwrap().more
+    }
+
+    /// The share goes, and after it everything: nothing is left behind.
+    pub async fn check_empties(&self) {
+        let delete = DeleteShare {
+            share: share_address(None),
+            preconditions: SharePreconditions::default(),
+            snapshots: DeleteShareSnapshots::Include,
+        };
+        self.files.delete_share(&asked(delete)).await.unwrap();
+        self.sweep().await;
+        self.audit().await;
+        let left = file::audit::audit(&self.engine.store().snapshot()).await.unwrap();
+        assert_eq!(left.rows, 0, "rows of files are left");
+        let chunks = store::content::chunks(b"");
+        let chunks = self.engine.store().snapshot().scan(chunks, Direction::Ascending).take(10).await.unwrap();
+        assert_eq!(chunks.len(), 0, "bytes are left");
     }
 
     pub async fn audit(&self) {

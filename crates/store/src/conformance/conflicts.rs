@@ -8,7 +8,7 @@ use super::{Subject, support::*};
 use crate::{
     error::StoreError,
     limits,
-    read::{Direction, Read},
+    read::{Direction, Read as _},
     transact::{Scope, Store},
 };
 

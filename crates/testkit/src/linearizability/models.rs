@@ -2,6 +2,7 @@
 
 pub mod append_blob;
 pub mod blob;
+pub mod files;
 pub mod message;
 pub mod page_blob;
 pub mod partition;
