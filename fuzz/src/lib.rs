@@ -8,6 +8,7 @@
 
 mod credentials;
 mod files;
+mod smb;
 mod tables;
 
 use bytes::{Bytes, BytesMut};
@@ -36,6 +37,12 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("bearer", credentials::bearer),
     ("file_path", files::path),
     ("file_route", files::operation),
+    ("smb_frame", smb::frame),
+    ("smb_negotiate", smb::negotiate),
+    ("smb_spnego", smb::spnego),
+    ("smb_ntlm", smb::ntlm),
+    ("smb_create_contexts", smb::create_contexts),
+    ("smb_ndr", smb::ndr),
     ("table_address", tables::address),
     ("table_filter", tables::filter),
     ("table_batch", tables::batch),

@@ -15,6 +15,7 @@ mod delegation_key;
 mod grant;
 pub mod instant;
 pub mod need;
+pub mod password;
 mod records;
 pub mod sas;
 pub mod shared_key;

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) async fn copy(service: &FileService, caller: &Caller, request: &Request) -> Result<Response, ServiceError> {
     no_body(request)?;
     let source = service.source(request, SourceUse::Later)?;
-    let wanted = destination(service, caller, request, &source)?;
+    let wanted = destination(caller, request, &source)?;
     let copied = match &source.place {
         Place::Here(local) if local.service == Service::File => {
             here(service, caller, request, wanted, &source, local).await?
@@ -97,12 +97,7 @@ async fn elsewhere(
     Ok(copied)
 }
 
-fn destination<'a>(
-    service: &FileService,
-    caller: &Caller,
-    request: &'a Request,
-    source: &Source<'_>,
-) -> Result<CopyFile<'a>, ServiceError> {
+fn destination<'a>(caller: &Caller, request: &'a Request, source: &Source<'_>) -> Result<CopyFile<'a>, ServiceError> {
     let sent = &request.headers;
     // The second is how older clients write it.
     let ignores = [FILE_COPY_IGNORE_READONLY, FILE_COPY_IGNORE_READ_ONLY].map(|name| headers::boolean(sent, &name));

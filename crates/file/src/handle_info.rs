@@ -24,8 +24,10 @@ use crate::{
 };
 
 /// How large a share is, and how much of that is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShareSpace {
+    /// Its name.
+    pub name: String,
     /// The share.
     pub share: UnitId,
     /// Its topmost directory.
@@ -146,9 +148,9 @@ impl Files {
     /// It is gone, or the store failed.
     pub async fn share_space(&self, handle: &Handle) -> Result<ShareSpace, FileError> {
         let (rows, _) = self.view();
-        let share = share::live(&rows, handle.file().share).await?;
+        let (name, share) = share::live_named(&rows, handle.file().share).await?;
         let used_bytes = usage::total(&rows, share.unit).await?.saturating_add(self.unflushed.bytes());
-        Ok(ShareSpace { share: share.unit, root: share.root, quota_bytes: usage::quota(&share), used_bytes })
+        Ok(ShareSpace { name, share: share.unit, root: share.root, quota_bytes: usage::quota(&share), used_bytes })
     }
 
     /// Changes what is open, in one transaction.

@@ -4,7 +4,10 @@
 //! place before anybody can open it by the old one.
 
 use access::{Asked, Operation, need::Need};
-use concurrency::rest_open::{RestOperation, RestRequest};
+use concurrency::{
+    rest_open::{RestOperation, RestRequest},
+    share_mode::{Access, OpenMode, ShareMode},
+};
 use store::{Scope, Txn};
 use types::Inode;
 
@@ -15,12 +18,16 @@ use crate::{
     history::At,
     needs,
     object::Address,
-    opens::{FileKey, Handle, Place, Turn},
+    opens::{FileKey, Handle, NotMoved, Place, Turn},
     tree::Tree,
 };
 
 /// How often a move is begun again because a path led elsewhere.
 const ATTEMPTS: usize = 64;
+
+/// What a rename is to the directories that it changes: an open that deletes and lets others only read and write.
+const PARENT: OpenMode =
+    OpenMode { access: Access::DELETE, share: ShareMode { read: true, write: true, delete: false } };
 
 /// Where something that is open is moved.
 #[derive(Clone, Debug)]
@@ -55,7 +62,9 @@ impl Files {
                 return Err(FileError::ShareNotFound);
             }
             let spot = tree.spot(&rows, asked.destination.components(), At::Present).await?;
-            let there = match spot.ok_or(FileError::ResourceAlreadyExists)?.entry {
+            let spot = spot.ok_or(FileError::ResourceAlreadyExists)?;
+            let to = spot.parent;
+            let there = match spot.entry {
                 Some(entry) if entry.inode != file.inode => tree.node(&rows, entry.inode, At::Present).await?,
                 _ => None,
             };
@@ -70,6 +79,11 @@ impl Files {
                 RestRequest { operation: RestOperation::RenameDestination, range: None, ignores_read_only: false };
             let _there = there.as_ref().map(|there| self.claim(share.unit, there, onto)).transpose()?;
             let from = handle.name().ok_or(FileError::RootDirectory)?;
+            for parent in [from.0, to] {
+                if self.opens.conflicts(FileKey { share: share.unit, inode: parent }, PARENT) {
+                    return Err(NotMoved::ParentInUse.into());
+                }
+            }
             let (replaced, latch) = (there.map(|there| there.inode), tree.latch(file.inode));
             let renamed = self.store.transact(Scope::of(&latch), |txn| {
                 let from = from.clone();

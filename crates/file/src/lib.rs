@@ -62,6 +62,7 @@ pub use security::SecurityDescriptor;
 pub use service::Files;
 pub use smb_change::{SmbChange, TimeChange};
 pub use state::{FileAttributes, SmbProperties};
+pub use upcase::{upcase as upcased_name, upcased};
 pub use write::{Preconditions, Written};
 
 /// The background work of the service on its rows.

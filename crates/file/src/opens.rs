@@ -60,7 +60,7 @@ mod ticket;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use concurrency::oplock::CacheGrant;
+use concurrency::{oplock::CacheGrant, share_mode::OpenMode};
 use types::{Inode, Timestamp, UnitId};
 
 pub use self::{
@@ -164,6 +164,15 @@ impl Opens {
     pub fn is_open(&self, file: FileKey) -> bool {
         self.table.with(file, |state, _| {
             state.in_use.as_ref().is_some_and(|used| used.opens.iter().any(|open| open.confirmed))
+        })
+    }
+
+    /// Whether an open of this kind could not stand beside the handles of a file.
+    #[must_use]
+    pub fn conflicts(&self, file: FileKey, mode: OpenMode) -> bool {
+        self.table.with(file, |state, _| {
+            let used = state.in_use.as_ref();
+            used.is_some_and(|used| used.opens.iter().any(|open| open.confirmed && open.mode.conflicts_with(mode)))
         })
     }
 

@@ -102,6 +102,30 @@ impl Kind {
     }
 }
 
+impl SecurityDescriptor {
+    /// Only these parts of it.
+    #[must_use]
+    pub fn part(&self, owner: bool, group: bool, dacl: bool) -> Self {
+        Self {
+            owner: self.owner.clone().filter(|_| owner),
+            group: self.group.clone().filter(|_| group),
+            dacl: if dacl { self.dacl.clone() } else { AccessList::default() },
+            sacl: AccessList::default(),
+        }
+    }
+
+    /// The same with these parts of another one.
+    #[must_use]
+    pub fn with(&self, other: &Self, owner: bool, group: bool, dacl: bool) -> Self {
+        Self {
+            owner: if owner { other.owner.clone() } else { self.owner.clone() },
+            group: if group { other.group.clone() } else { self.group.clone() },
+            dacl: if dacl { other.dacl.clone() } else { self.dacl.clone() },
+            sacl: self.sacl.clone(),
+        }
+    }
+}
+
 fn invalid(what: impl Into<String>) -> FileError {
     FileError::InvalidPermission(what.into())
 }

@@ -228,10 +228,15 @@ async fn create(txn: &Txn, request: &Authorized<'_, CreateShare>) -> Result<Shar
 /// # Errors
 /// There is none, also when it can be restored ([`FileError::ShareNotFound`]), or the store failed.
 pub(crate) async fn live(rows: &impl Read, unit: UnitId) -> Result<Share, FileError> {
+    live_named(rows, unit).await.map(|(_, share)| share)
+}
+
+/// The same with its name.
+pub(crate) async fn live_named(rows: &impl Read, unit: UnitId) -> Result<(String, Share), FileError> {
     let named = rows.get(&keys::unit(unit)).await?.ok_or(FileError::ShareNotFound)?;
     let named = UnitRecord::decode(&named)?;
     let row = rows.get(&keys::share_marker(named.account, &named.name)).await?;
-    Ok(Share::decode(&row.ok_or(FileError::ShareNotFound)?)?)
+    Ok((named.name, Share::decode(&row.ok_or(FileError::ShareNotFound)?)?))
 }
 
 /// The share with this id, also one that is deleted and can be restored; `None` when it is gone.

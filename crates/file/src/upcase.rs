@@ -9,14 +9,16 @@ type Run = (u16, u16, u16, i32);
 
 /// The upcased form of a name, by which it is found.
 #[must_use]
-pub(crate) fn upcase(name: &str) -> String {
+pub fn upcase(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_uppercase();
     }
     name.chars().map(upcased).collect()
 }
 
-fn upcased(letter: char) -> char {
+/// The upcased form of a letter.
+#[must_use]
+pub fn upcased(letter: char) -> char {
     if letter.is_ascii() {
         return letter.to_ascii_uppercase();
     }

@@ -233,7 +233,7 @@ impl Seat {
     }
 
     /// Somebody has shown a credential here.
-    pub(crate) fn becomes_known(&self) {
+    pub fn becomes_known(&self) {
         if !self.is_known() {
             self.known.store(true, Ordering::Relaxed);
             self.became_known.notify_one();

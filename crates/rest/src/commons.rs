@@ -12,7 +12,8 @@ const HEADS_BYTES: usize = 16 * 1024 * 1024;
 /// The shared bounds. One a process; tests have one a listener.
 #[derive(Debug)]
 pub struct Commons {
-    pub(crate) net: Arc<net::Commons>,
+    /// What every protocol shares.
+    pub net: Arc<net::Commons>,
     pub(crate) strangers_streams: Arc<Semaphore>,
     pub(crate) heads: Arc<Semaphore>,
 }

@@ -20,8 +20,8 @@ pub(crate) struct Endpoint {
 const KEPT_SHOWN: usize = 10;
 
 /// Prints it. Whoever started the server waits for the last line.
-pub(crate) fn print(config: &Config, kept: &[String], endpoints: &[Endpoint], closed: &[&str], admin: SocketAddr) {
-    let text = text(config, kept, endpoints, closed, admin, io::stdout().is_terminal());
+pub(crate) fn print(config: &Config, kept: &[String], endpoints: &[Endpoint], admin: SocketAddr) {
+    let text = text(config, kept, endpoints, admin, io::stdout().is_terminal());
     // Its reader may be slow, or nobody; the server does not wait for that.
     let printed = std::thread::Builder::new().name("lazuli-banner".into()).spawn(move || output::print(&text));
     if let Err(error) = printed {
@@ -29,14 +29,7 @@ pub(crate) fn print(config: &Config, kept: &[String], endpoints: &[Endpoint], cl
     }
 }
 
-fn text(
-    config: &Config,
-    kept: &[String],
-    endpoints: &[Endpoint],
-    closed: &[&str],
-    admin: SocketAddr,
-    terminal: bool,
-) -> String {
+fn text(config: &Config, kept: &[String], endpoints: &[Endpoint], admin: SocketAddr, terminal: bool) -> String {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let mut out = format!("Lazuli {}\n\n", env!("CARGO_PKG_VERSION"));
     let mut row = |name: &str, value: &str| {
@@ -44,6 +37,7 @@ fn text(
     };
     for endpoint in endpoints {
         for address in &endpoint.addresses {
+            let scheme = if endpoint.name == "smb" { "smb" } else { scheme };
             row(endpoint.name, &format!("{scheme}://{address}"));
         }
     }
@@ -51,9 +45,6 @@ fn text(
     match config.durability {
         Durability::Memory => row("data", "in memory only: everything is lost at the end"),
         other => row("data", &format!("{} (durability: {})", config.data_dir.display(), other.name())),
-    }
-    if !closed.is_empty() {
-        row("not yet", &closed.join(", "));
     }
     if !kept.is_empty() {
         let shown = kept.iter().take(KEPT_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -116,7 +107,7 @@ mod tests {
         let kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
         let addresses = vec!["0.0.0.0:10000".parse().unwrap()];
         let endpoints = [Endpoint { name: "blob", key: "BlobEndpoint", addresses }];
-        text(&config, &kept, &endpoints, &["queue"], "127.0.0.1:10009".parse().unwrap(), terminal)
+        text(&config, &kept, &endpoints, "127.0.0.1:10009".parse().unwrap(), terminal)
     }
 
     #[test]
@@ -127,7 +118,6 @@ mod tests {
               blob     http://0.0.0.0:10000
               admin    http://127.0.0.1:10009
               data     ./lazuli-data (durability: sync)
-              not yet  queue
 
             DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;
 

@@ -1,12 +1,13 @@
 //! Which services stand behind which ports: **the one place where a service is plugged in.**
 //!
-//! A service that exists is a function in `build`. A port without one is accepted in the configuration and not opened.
+//! A service is a function that puts its protocol in spoken of it.
 
 use std::sync::Arc;
 
 use anyhow::anyhow;
 use blob_rest::BlobService;
 use file_rest::FileService;
+use file_smb::{SmbService, SmbSettings};
 use queue_rest::QueueService;
 use rest::Service;
 use table_rest::TableService;
@@ -18,7 +19,7 @@ use crate::{
     randomness,
 };
 
-/// Puts a protocol in front of a service.
+/// Puts a protocol in spoken of a service.
 pub(crate) type Build = fn(&Incarnation) -> Arc<dyn Service>;
 
 /// A service port.
@@ -29,18 +30,26 @@ pub(crate) struct Slot {
     pub(crate) endpoint: &'static str,
     /// Its number; zero takes a free one.
     pub(crate) port: u16,
-    /// `None` for a service that does not exist yet.
-    pub(crate) build: Option<Build>,
+    pub(crate) spoken: Spoken,
+}
+
+/// What is spoken on a port.
+#[derive(Clone, Copy)]
+pub(crate) enum Spoken {
+    /// A REST service.
+    Rest(Build),
+    /// SMB, on the files of the File service.
+    Smb,
 }
 
 /// Every service port, in the order in which they are shown.
 pub(crate) fn slots(ports: Ports) -> [Slot; 5] {
     [
-        Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, build: Some(blob) },
-        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, build: Some(queue) },
-        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, build: Some(table) },
-        Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, build: Some(file) },
-        Slot { name: "smb", endpoint: "", port: ports.smb, build: None },
+        Slot { name: "blob", endpoint: "BlobEndpoint", port: ports.blob, spoken: Spoken::Rest(blob) },
+        Slot { name: "queue", endpoint: "QueueEndpoint", port: ports.queue, spoken: Spoken::Rest(queue) },
+        Slot { name: "table", endpoint: "TableEndpoint", port: ports.table, spoken: Spoken::Rest(table) },
+        Slot { name: "file", endpoint: "FileEndpoint", port: ports.file, spoken: Spoken::Rest(file) },
+        Slot { name: "smb", endpoint: "", port: ports.smb, spoken: Spoken::Smb },
     ]
 }
 
@@ -61,6 +70,12 @@ pub(crate) fn table(of: &Incarnation) -> Arc<dyn Service> {
 pub(crate) fn file(of: &Incarnation) -> Arc<dyn Service> {
     let (accounts, transfers) = (Arc::clone(&of.accounts), Arc::clone(&of.transfers));
     Arc::new(FileService::new(of.files.clone(), of.settings.clone(), accounts, transfers))
+}
+
+/// SMB, in spoken of the files that REST has.
+pub(crate) fn smb(of: &Incarnation, requires_encryption: bool, bounds: net::Bounds) -> Option<Arc<SmbService>> {
+    let settings = SmbSettings { requires_encryption };
+    SmbService::new(of.files.clone(), Arc::clone(&of.accounts), settings, bounds, randomness::bits).map(Arc::new)
 }
 
 /// Nothing is configured, nothing is stored, and the development account stays on loopback.

@@ -14,7 +14,7 @@ use crate::{
     failure::misconfigured,
     files,
     origins::Origins,
-    settings::{CopySources, Durability, LogFormat, LogLevel, RequestLog, Settings},
+    settings::{CopySources, Durability, LogFormat, LogLevel, RequestLog, Settings, SmbEncryption},
 };
 
 /// Where the data lives when nobody says otherwise.
@@ -42,6 +42,9 @@ pub(crate) struct Config {
     pub(crate) admin_port_is_default: bool,
     /// True when nobody said which port the File service has.
     pub(crate) file_port_is_default: bool,
+    pub(crate) smb_port_is_default: bool,
+    /// Whether SMB clients must encrypt.
+    pub(crate) smb_encryption: bool,
     pub(crate) durability: Durability,
     /// Free bytes of the disk below which writes are refused; `None` leaves it to the engine.
     pub(crate) disk_reserve: Option<u64>,
@@ -128,6 +131,11 @@ impl Config {
             (Some(_), None) => bail!("{} needs --tls-key", origins.name("tls-cert")),
             (None, Some(_)) => bail!("{} needs --tls-cert", origins.name("tls-key")),
         };
+        let smb_encryption = match settings.smb_encryption {
+            Some(SmbEncryption::Required) => true,
+            Some(SmbEncryption::Optional) => false,
+            None => !listen.iter().all(IpAddr::is_loopback),
+        };
         Ok(Self {
             data_dir: settings.data_dir.unwrap_or_else(|| PathBuf::from(DATA_DIR)),
             listen,
@@ -147,6 +155,8 @@ impl Config {
             ),
             admin_port_is_default: settings.admin_port.is_none(),
             file_port_is_default: settings.file_port.is_none(),
+            smb_port_is_default: settings.smb_port.is_none(),
+            smb_encryption,
             durability: settings.durability.unwrap_or_default(),
             disk_reserve: settings.disk_reserve.map(|size| size.0),
             accounts,

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use tokio::net::TcpListener;
 
 use crate::{
-    compose::{self, Build},
+    compose::{self, Spoken},
     config::Config,
 };
 
@@ -19,31 +19,24 @@ use crate::{
 pub(crate) struct Bound {
     pub(crate) admin: TcpListener,
     pub(crate) services: Vec<BoundService>,
-    /// Services that do not exist yet.
-    pub(crate) closed: Vec<&'static str>,
 }
 
 /// The ports of one service.
 pub(crate) struct BoundService {
     pub(crate) name: &'static str,
     pub(crate) endpoint: &'static str,
-    pub(crate) build: Build,
+    pub(crate) spoken: Spoken,
     pub(crate) listeners: Vec<TcpListener>,
 }
 
 /// Binds the admin port, and the ports of every service that exists.
 pub(crate) fn bind_everything(config: &Config) -> Result<Bound> {
     let admin = bind(SocketAddr::from(config.admin), false, "admin")?;
-    let mut bound = Bound { admin, services: Vec::new(), closed: Vec::new() };
+    let mut bound = Bound { admin, services: Vec::new() };
     for slot in compose::slots(config.ports) {
-        let (name, endpoint) = (slot.name, slot.endpoint);
-        match slot.build {
-            None => bound.closed.push(name),
-            Some(build) => {
-                let listeners = bind_all(config.listen(name), slot.port, name)?;
-                bound.services.push(BoundService { name, endpoint, build, listeners });
-            }
-        }
+        let (name, endpoint, spoken) = (slot.name, slot.endpoint, slot.spoken);
+        let listeners = bind_all(config.listen(name), slot.port, name)?;
+        bound.services.push(BoundService { name, endpoint, spoken, listeners });
     }
     Ok(bound)
 }

@@ -25,7 +25,7 @@ use crate::{
     azurite,
     banner::{self, Endpoint},
     cli::ServeArgs,
-    compose,
+    compose::{self, Spoken},
     config::Config,
     engine::{self, Opened},
     failure::misconfigured,
@@ -105,6 +105,9 @@ fn configured(arguments: ServeArgs, mut origins: Origins) -> Result<Config> {
     if flags.choose_ports() && config.file_port_is_default {
         config.ports.file = 0;
     }
+    if flags.choose_ports() && config.smb_port_is_default {
+        config.ports.smb = 0;
+    }
     if flags.choose_ports() && config.admin_port_is_default {
         config.admin.1 = 0;
     }
@@ -133,7 +136,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         admin_commons: Arc::new(Commons::new(Arc::new(net::Commons::new(ADMIN_CONNECTIONS)))),
     });
 
-    let Bound { admin, services, closed } = bound;
+    let Bound { admin, services } = bound;
     let admin_address = admin.local_addr()?;
     let token = randomness::token()?;
     let (stop_admin, admin_shutdown) = Shutdown::channel();
@@ -209,7 +212,7 @@ async fn serve(config: &Config, bound: Bound, opened: &Opened, tls: Option<Certi
         .filter(|account| account.origin == Origin::Stored)
         .map(|account| account.name.as_str().to_owned())
         .collect();
-    banner::print(config, &kept, &endpoints, &closed, admin_address);
+    banner::print(config, &kept, &endpoints, admin_address);
 
     signals.next().await;
     tracing::info!("stopping: finishing the requests in flight");
@@ -273,10 +276,26 @@ impl Ports {
         tls: Option<Arc<Tls>>,
     ) -> Result<Endpoint> {
         let limits = net::Limits { requests: config.max_requests, ..net::Limits::default() };
-        let service = (bound.build)(incarnation);
         let addresses = bound.listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
-        for listener in bound.listeners {
-            self.open(listener, tls.clone(), Arc::clone(&service), limits);
+        match bound.spoken {
+            Spoken::Rest(build) => {
+                let service = build(incarnation);
+                for listener in bound.listeners {
+                    self.open(listener, tls.clone(), Arc::clone(&service), limits);
+                }
+            }
+            Spoken::Smb => {
+                let commons = Arc::clone(&self.host.commons.net);
+                let bounds = net::Bounds { commons, load: self.host.metrics.load(bound.name), limits };
+                let service = compose::smb(incarnation, config.smb_encryption, bounds.clone());
+                let service = service.context("the system gives no randomness")?;
+                for tcp in bound.listeners {
+                    // It encrypts itself.
+                    let listener = Listener { tcp, tls: None };
+                    let (service, bounds) = (Arc::clone(&service), bounds.clone());
+                    self.tasks.spawn(net::serve(listener, service, bounds, self.shutdown.clone()));
+                }
+            }
         }
         Ok(Endpoint { name: bound.name, key: bound.endpoint, addresses })
     }

@@ -60,6 +60,8 @@ settings! {
     file_port: Option<u16>, "file-port", "LAZULI_FILE_PORT", "PORT";
     /// Port of the File service over SMB [default: 10445]
     smb_port: Option<u16>, "smb-port", "LAZULI_SMB_PORT", "PORT";
+    /// Whether SMB clients must encrypt; who must speaks 3.0 or newer [default: required, on loopback optional]
+    smb_encryption: Option<SmbEncryption>, "smb-encryption", "LAZULI_SMB_ENCRYPTION", "WHICH";
     /// Port of health, metrics and administration; plain HTTP [default: 10009]
     admin_port: Option<u16>, "admin-port", "LAZULI_ADMIN_PORT", "PORT";
     /// Address of the admin port [default: 127.0.0.1]
@@ -153,6 +155,14 @@ pub(crate) enum CopySources {
     Public,
     Any,
     None,
+}
+
+/// Whether SMB clients must encrypt.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SmbEncryption {
+    Required,
+    Optional,
 }
 
 /// The form of the log.

@@ -108,6 +108,9 @@ pub enum NotMoved {
     /// The handle has no delete access.
     #[error("the handle has no delete access")]
     AccessDenied,
+    /// A directory that it is in or goes to is open in a way that does not go with it.
+    #[error("the directory is in use")]
+    ParentInUse,
     /// Something is open below the directory.
     #[error("something is open below the directory")]
     OpenBelow,

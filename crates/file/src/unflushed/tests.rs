@@ -1,3 +1,5 @@
+//! Buffers of files: the newest byte counts, one flush at a time, and a bound.
+
 use std::{
     future::Future as _,
     pin::pin,

@@ -1,0 +1,85 @@
+//! The answers to one frame, put together into one: headers, padding, signatures, encryption.
+//!
+//! **Invariants.** Each answer but the last begins at a multiple of eight and says where the next one is, and is signed with
+//! its padding. What came encrypted is answered encrypted, and then not signed. The bytes of a READ that is answered
+//! alone and not encrypted are not copied.
+
+use std::sync::Arc;
+
+use bytes::{BufMut as _, Bytes};
+
+use crate::{
+    NtStatus,
+    open::Reply,
+    secrets::SEALED_HEAD,
+    session::Session,
+    wire::{
+        error::ErrorResponse,
+        frame,
+        header::{HEADER, Header, set_next_command},
+    },
+};
+
+/// A frame on its way to a client.
+pub(crate) struct Frame {
+    /// With the prefix.
+    pub(crate) head: Bytes,
+    pub(crate) payload: Bytes,
+}
+
+/// One answer.
+pub(crate) struct Answer {
+    pub(crate) header: Header,
+    pub(crate) reply: Reply,
+    /// Who signs it.
+    pub(crate) signer: Option<Arc<Session>>,
+}
+
+impl Answer {
+    /// The answer to a request, with the body of an error where there is none of its own.
+    pub(crate) fn new(request: &Header, outcome: Result<Reply, NtStatus>, has_contexts: bool) -> Self {
+        let mut reply = outcome.unwrap_or_else(|status| Reply { status, ..Reply::default() });
+        // An error that says more than its status has written it already.
+        if reply.body.is_empty() {
+            ErrorResponse::default().encode(has_contexts, &mut reply.body);
+        }
+        Self { header: request.response(reply.status), reply, signer: None }
+    }
+}
+
+/// Puts answers into a frame. `None` when it would be longer than a frame can be, or cannot be encrypted any more.
+pub(crate) fn frame(mut answers: Vec<Answer>, sealer: Option<&Session>) -> Option<Frame> {
+    let alone = answers.len() == 1 && sealer.is_none();
+    let payload = match answers.first_mut() {
+        Some(answer) if alone => std::mem::take(&mut answer.reply.payload),
+        _ => Bytes::new(),
+    };
+    let room: usize =
+        answers.iter().map(|answer| HEADER + 8 + answer.reply.body.len() + answer.reply.payload.len()).sum();
+    let before = if sealer.is_some() { SEALED_HEAD } else { frame::PREFIX };
+    let mut out = Vec::with_capacity(before + room);
+    out.put_bytes(0, before);
+    let count = answers.len();
+    for (position, answer) in answers.iter().enumerate() {
+        let start = out.len();
+        answer.header.encode(&mut out);
+        out.put_slice(&answer.reply.body);
+        out.put_slice(&answer.reply.payload);
+        if position + 1 < count {
+            let length = (out.len() - start).next_multiple_of(8);
+            out.resize(start + length, 0);
+            set_next_command(out.get_mut(start..)?, u32::try_from(length).ok()?);
+        }
+        if let (Some(signer), None) = (&answer.signer, sealer) {
+            signer.logon().ok()?.secrets.sign(out.get_mut(start..)?, &payload)?;
+        }
+    }
+    if let Some(sealer) = sealer {
+        let (head, messages) = out.split_at_mut_checked(SEALED_HEAD)?;
+        let transform = sealer.logon().ok()?.secrets.seal(messages)?;
+        head.get_mut(frame::PREFIX..)?.copy_from_slice(&transform);
+    }
+    let length = out.len() - frame::PREFIX + payload.len();
+    out.get_mut(..frame::PREFIX)?.copy_from_slice(&frame::prefix(length)?);
+    Some(Frame { head: out.into(), payload })
+}

@@ -1,0 +1,209 @@
+//! CREATE: a name becomes an open. Everything that can stand against it is decided by the File service; here the request is
+//! translated and its answer written.
+
+use std::sync::Arc;
+
+use concurrency::{delete_pending::DeleteIntent, file_open::OpenRequest};
+use file::{
+    FileAttributes, PermissionChange, SecurityDescriptor, SmbChange,
+    open::{Action, Disposition, OpenFile, Opened},
+    share::ShareAddress,
+};
+
+use crate::{
+    NtStatus,
+    described::Described,
+    errors::status_of,
+    names,
+    open::{Disk, Open, Reply, What},
+    oplock,
+    pipes::Pipe,
+    request::Cx,
+    rights::{self, Rights},
+    session::{Tree, TreeShare},
+    waiting,
+    wire::{
+        FileId,
+        create::{CreateRequest, CreateResponse, access, attributes, create_action, disposition, options},
+        create_contexts::ResponseContexts,
+        text,
+    },
+};
+
+/// Opens a file, a directory or a pipe.
+pub(crate) async fn create(cx: &Cx<'_>, tree: &Tree, request: &CreateRequest<'_>) -> Result<Reply, NtStatus> {
+    cx.session.may_open()?;
+    match &tree.share {
+        TreeShare::Disk(share) => on_disk(cx, tree, share, request).await,
+        TreeShare::Pipes => pipe(cx, tree, request),
+    }
+}
+
+fn pipe(cx: &Cx<'_>, tree: &Tree, request: &CreateRequest<'_>) -> Result<Reply, NtStatus> {
+    let pipe = Pipe::named(&text::decode(request.name)?).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
+    let rights = Rights::asked(request.desired_access)?;
+    let id = cx.connection.shared.fresh_file_id();
+    let open =
+        Open { id, tree: tree.id, rights, write_through: false, what: What::Pipe(tokio::sync::Mutex::new(pipe)) };
+    cx.session.add(open).map_err(|_| NtStatus::NETWORK_NAME_DELETED)?;
+    let response = CreateResponse {
+        create_action: create_action::OPENED,
+        file_attributes: attributes::NORMAL,
+        file_id: id,
+        ..CreateResponse::default()
+    };
+    Ok(answer(&response, &ResponseContexts::default(), id))
+}
+
+async fn on_disk(
+    cx: &Cx<'_>,
+    tree: &Tree,
+    share: &ShareAddress,
+    request: &CreateRequest<'_>,
+) -> Result<Reply, NtStatus> {
+    rights::check(request)?;
+    if request.contexts.extended_attributes.is_some_and(|list| !list.is_empty()) {
+        return Err(NtStatus::EAS_NOT_SUPPORTED);
+    }
+    if request.contexts.timewarp.is_some() {
+        // Snapshots are read by REST.
+        return Err(NtStatus::OBJECT_NAME_NOT_FOUND);
+    }
+    let mut rights = Rights::asked(request.desired_access)?;
+    let deletes = request.create_options & options::DELETE_ON_CLOSE != 0;
+    if deletes && !rights.has(access::DELETE) {
+        return Err(NtStatus::INVALID_PARAMETER);
+    }
+    if deletes && request.file_attributes & attributes::READONLY != 0 {
+        return Err(NtStatus::CANNOT_DELETE);
+    }
+    let address = names::address(share, request.name)?;
+    let smb = made(request)?;
+    let (cache, lease_key) = oplock::wanted(request, cx.connection.client_guid());
+    let wanted = |rights: Rights| {
+        let disposition = disposition_of(request.create_disposition);
+        let overwrites = matches!(disposition, Disposition::Overwrite | Disposition::OverwriteIf);
+        OpenFile {
+            address: address.clone(),
+            disposition,
+            is_directory: kind_of(request.create_options),
+            request: OpenRequest {
+                mode: rights.mode(request.share_access, overwrites),
+                overwrites,
+                delete: DeleteIntent { delete_on_close: deletes, delete_access: rights.has(access::DELETE) },
+            },
+            smb: smb.clone(),
+            cache,
+            lease_key,
+            owner: Arc::clone(&cx.logon.owner),
+        }
+    };
+    let mut opened = open(cx, wanted(rights)).await;
+    if rights.maximum && matches!(opened, Err(NtStatus::ACCESS_DENIED)) {
+        // Of a file that is read-only, the most is to read it.
+        rights = rights.without_writing();
+        opened = open(cx, wanted(rights)).await;
+    }
+    let Opened { handle, properties, action } = opened.map_err(|status| kind_mismatch(status, request))?;
+    let is_directory = properties.file.is_none();
+    if let (Some(size), false, Action::Created | Action::Overwritten) =
+        (request.contexts.allocation_size, is_directory, action)
+        && size > types::limits::FILE_MAX_BYTES
+    {
+        let _closed = cx.files().close(handle).await;
+        return Err(NtStatus::DISK_FULL);
+    }
+    let id = cx.connection.shared.fresh_file_id();
+    let described = Described::of(&properties);
+    // Directories are not cached.
+    let lease = request.contexts.lease.filter(|_| lease_key.is_some() && !is_directory);
+    let caching = handle.caching();
+    let response = CreateResponse {
+        oplock_level: oplock::level_of(caching, lease.is_some()),
+        flags: 0,
+        create_action: match (action, request.create_disposition) {
+            (Action::Opened, _) => create_action::OPENED,
+            (Action::Created, _) => create_action::CREATED,
+            (Action::Overwritten, disposition::SUPERSEDE) => create_action::SUPERSEDED,
+            (Action::Overwritten, _) => create_action::OVERWRITTEN,
+        },
+        times: described.times(),
+        allocation_size: described.allocation,
+        end_of_file: described.length,
+        file_attributes: described.attributes,
+        file_id: id,
+    };
+    let mut contexts = ResponseContexts::default();
+    if request.contexts.maximal_access.is_some() {
+        contexts.maximal_access(NtStatus::SUCCESS, access::FILE_ALL);
+    }
+    if request.contexts.query_on_disk_id {
+        contexts.on_disk_id(properties.inode.number(), handle.file().share.number());
+    }
+    if let Some(lease) = &lease {
+        contexts.lease(&oplock::granted(lease, caching));
+    }
+    let open = Open {
+        id,
+        tree: tree.id,
+        rights,
+        write_through: request.create_options & options::WRITE_THROUGH != 0,
+        what: What::Disk(Disk::new(handle, is_directory, lease.map(|lease| lease.key))),
+    };
+    if let Err(open) = cx.session.add(open) {
+        let _closed = open.close(cx.files()).await;
+        return Err(NtStatus::NETWORK_NAME_DELETED);
+    }
+    Ok(answer(&response, &contexts, id))
+}
+
+fn answer(response: &CreateResponse, contexts: &ResponseContexts, id: FileId) -> Reply {
+    Reply { opened: Some(id), ..Reply::body(|body| response.encode(contexts, body)) }
+}
+
+async fn open(cx: &Cx<'_>, open: OpenFile) -> Result<Opened, NtStatus> {
+    let asked = cx.logon.grant.ask(open);
+    let asked = &asked;
+    waiting::done(cx, || async move { cx.files().open(asked).await }).await
+}
+
+/// Attributes, times and the security descriptor of what is made.
+fn made(request: &CreateRequest<'_>) -> Result<SmbChange, NtStatus> {
+    let permission = request.contexts.security_descriptor.filter(|bytes| !bytes.is_empty());
+    let permission = permission.map(SecurityDescriptor::from_bytes).transpose().map_err(|error| status_of(&error))?;
+    let wanted = FileAttributes(request.file_attributes);
+    let is_directory = request.create_options & options::DIRECTORY_FILE != 0;
+    // A file that is made or emptied is one that has changed since the last backup.
+    let wanted = if is_directory { wanted } else { FileAttributes(wanted.0 | FileAttributes::ARCHIVE.0) };
+    Ok(SmbChange {
+        attributes: Some(wanted),
+        permission: permission.map(PermissionChange::Descriptor),
+        ..SmbChange::default()
+    })
+}
+
+const fn disposition_of(number: u32) -> Disposition {
+    match number {
+        disposition::OPEN => Disposition::Open,
+        disposition::CREATE => Disposition::Create,
+        disposition::OPEN_IF => Disposition::OpenIf,
+        disposition::OVERWRITE => Disposition::Overwrite,
+        _ => Disposition::OverwriteIf,
+    }
+}
+
+const fn kind_of(create_options: u32) -> Option<bool> {
+    match (create_options & options::DIRECTORY_FILE != 0, create_options & options::NON_DIRECTORY_FILE != 0) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        (false, false) => None,
+    }
+}
+
+/// What is there is of the other kind: which one was asked for decides the status.
+const fn kind_mismatch(status: NtStatus, request: &CreateRequest<'_>) -> NtStatus {
+    match (status, kind_of(request.create_options)) {
+        (NtStatus::FILE_IS_A_DIRECTORY, Some(true)) => NtStatus::NOT_A_DIRECTORY,
+        (status, _) => status,
+    }
+}

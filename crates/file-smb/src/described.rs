@@ -1,0 +1,63 @@
+//! What a file says about itself, in the words of SMB: FILETIMEs, attributes, sizes.
+
+use file::object::NodeProperties;
+use types::Timestamp;
+
+use crate::wire::create::{FileTimes, attributes};
+
+/// Ticks from 1601 to 1970.
+const EPOCH_DIFFERENCE: u64 = 116_444_736_000_000_000;
+/// What a file takes is told in units of so many bytes.
+pub(crate) const CLUSTER_BYTES: u64 = 4096;
+
+/// A file, in the words of SMB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Described {
+    pub(crate) created: u64,
+    pub(crate) accessed: u64,
+    pub(crate) written: u64,
+    pub(crate) changed: u64,
+    pub(crate) attributes: u32,
+    pub(crate) length: u64,
+    pub(crate) allocation: u64,
+    pub(crate) inode: u64,
+    pub(crate) is_directory: bool,
+}
+
+impl Described {
+    pub(crate) fn of(properties: &NodeProperties) -> Self {
+        let length = properties.file.as_ref().map_or(0, |file| file.length);
+        let bits = properties.smb.attributes.0;
+        Self {
+            created: filetime(properties.smb.created),
+            accessed: filetime(properties.smb.accessed),
+            written: filetime(properties.smb.written),
+            changed: filetime(properties.smb.changed),
+            // No attribute at all has a name of its own.
+            attributes: if bits == 0 { attributes::NORMAL } else { bits },
+            length,
+            allocation: length.div_ceil(CLUSTER_BYTES).saturating_mul(CLUSTER_BYTES),
+            inode: properties.inode.number(),
+            is_directory: properties.file.is_none(),
+        }
+    }
+
+    pub(crate) const fn times(&self) -> FileTimes {
+        FileTimes {
+            creation_time: self.created,
+            last_access_time: self.accessed,
+            last_write_time: self.written,
+            change_time: self.changed,
+        }
+    }
+}
+
+/// A time as SMB has it.
+pub(crate) const fn filetime(time: Timestamp) -> u64 {
+    time.ticks().saturating_add(EPOCH_DIFFERENCE)
+}
+
+/// A time of SMB; those before 1970 are that.
+pub(crate) const fn timestamp(filetime: u64) -> Timestamp {
+    Timestamp::from_ticks(filetime.saturating_sub(EPOCH_DIFFERENCE))
+}

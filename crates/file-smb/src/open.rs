@@ -1,0 +1,146 @@
+//! What a session has open: what SMB remembers of a handle besides what the table of opens of the File service knows.
+//!
+//! **Invariant.** A handle is closed once. Whoever uses it holds it for reading, so a close waits for what is under way.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use bytes::Bytes;
+use file::{
+    Files,
+    opens::{Handle, HandleId},
+};
+use tokio::sync::{Mutex, RwLock, RwLockReadGuard};
+
+use crate::{NtStatus, directory::Cursor, errors::status_of, pipes::Pipe, rights::Rights, wire::FileId};
+
+/// One open.
+pub(crate) struct Open {
+    pub(crate) id: FileId,
+    /// The tree connect that it was made in.
+    pub(crate) tree: u32,
+    pub(crate) rights: Rights,
+    /// Every write is durable before it is answered.
+    pub(crate) write_through: bool,
+    pub(crate) what: What,
+}
+
+/// What is open.
+pub(crate) enum What {
+    Disk(Disk),
+    Pipe(Mutex<Pipe>),
+}
+
+/// A directory or a file.
+pub(crate) struct Disk {
+    pub(crate) is_directory: bool,
+    /// The number of its handle.
+    pub(crate) number: HandleId,
+    /// The key of the lease that it caches under.
+    pub(crate) lease: Option<[u8; 16]>,
+    handle: RwLock<Option<Handle>>,
+    /// Where the listing of a directory is.
+    pub(crate) cursor: Mutex<Cursor>,
+    /// What a client set and asks for again; nothing happens by it.
+    pub(crate) position: AtomicU64,
+    pub(crate) mode: AtomicU32,
+}
+
+impl Disk {
+    pub(crate) fn new(handle: Handle, is_directory: bool, lease: Option<[u8; 16]>) -> Self {
+        Self {
+            is_directory,
+            number: handle.id(),
+            lease,
+            handle: RwLock::new(Some(handle)),
+            cursor: Mutex::default(),
+            position: AtomicU64::default(),
+            mode: AtomicU32::default(),
+        }
+    }
+
+    /// Bytes were read or written.
+    pub(crate) fn moved(&self, offset: u64, length: usize) {
+        let length = u64::try_from(length).unwrap_or(u64::MAX);
+        self.position.store(offset.saturating_add(length), Ordering::Relaxed);
+    }
+
+    /// The handle, for as long as it is used.
+    ///
+    /// # Errors
+    /// It was closed.
+    pub(crate) async fn handle(&self) -> Result<Used<'_>, NtStatus> {
+        let guard = self.handle.read().await;
+        RwLockReadGuard::try_map(guard, Option::as_ref).map(Used).map_err(|_| NtStatus::FILE_CLOSED)
+    }
+
+    /// Closes it, with what was written.
+    ///
+    /// # Errors
+    /// It was closed already, or what was written could not be stored.
+    pub(crate) async fn close(&self, files: &Files) -> Result<(), NtStatus> {
+        let handle = self.handle.write().await.take().ok_or(NtStatus::FILE_CLOSED)?;
+        files.close(handle).await.map_err(|error| status_of(&error))
+    }
+}
+
+/// A handle that is not closed meanwhile.
+pub(crate) struct Used<'a>(RwLockReadGuard<'a, Handle>);
+
+impl std::ops::Deref for Used<'_> {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.0
+    }
+}
+
+impl Open {
+    /// What is open on a disk share.
+    ///
+    /// # Errors
+    /// It is a pipe.
+    pub(crate) const fn disk(&self) -> Result<&Disk, NtStatus> {
+        match &self.what {
+            What::Disk(disk) => Ok(disk),
+            What::Pipe(_) => Err(NtStatus::INVALID_DEVICE_REQUEST),
+        }
+    }
+
+    /// Refuses what the open has no right to.
+    ///
+    /// # Errors
+    /// It has none of these.
+    pub(crate) const fn needs(&self, rights: u32) -> Result<(), NtStatus> {
+        if self.rights.has(rights) { Ok(()) } else { Err(NtStatus::ACCESS_DENIED) }
+    }
+
+    /// Ends it.
+    pub(crate) async fn close(&self, files: &Files) -> Result<(), NtStatus> {
+        match &self.what {
+            What::Disk(disk) => disk.close(files).await,
+            What::Pipe(_) => Ok(()),
+        }
+    }
+}
+
+/// The answer to one request, before it is put behind a header.
+#[derive(Default)]
+pub(crate) struct Reply {
+    pub(crate) status: NtStatus,
+    pub(crate) body: Vec<u8>,
+    /// What follows the body and is not copied.
+    pub(crate) payload: Bytes,
+    /// The tree that a TREE_CONNECT made.
+    pub(crate) tree: Option<u32>,
+    /// What a CREATE opened: the open of related requests behind it.
+    pub(crate) opened: Option<FileId>,
+}
+
+impl Reply {
+    /// A body, and nothing went wrong.
+    pub(crate) fn body(write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut body = Vec::new();
+        write(&mut body);
+        Self { body, ..Self::default() }
+    }
+}
