@@ -170,7 +170,7 @@ impl Files {
             match changed.await? {
                 Ok(done) => return Ok(done),
                 Err(file) => {
-                    self.flush_file(file).await?;
+                    self.flush_unless_copied_into(file).await?;
                     settled = Some(file);
                 }
             }
