@@ -7,9 +7,12 @@ import pytest
 from azure.storage.fileshare import ShareServiceClient
 
 
-def pytest_configure(config):
-    if shutil.which("smbclient") is None:
-        raise pytest.UsageError("smbclient is not installed; cargo xtask test brings it, or: apt-get install smbclient")
+@pytest.fixture(scope="session", autouse=True)
+def samba():
+    """Without Samba's clients nothing here is shown, and that is no reason to say nothing."""
+    for program, package in (("smbclient", "smbclient"), ("smbtorture", "samba-testsuite")):
+        if shutil.which(program) is None:
+            pytest.fail(f"{program} is not installed; cargo xtask test brings it, or: apt-get install {package}", pytrace=False)
 
 
 @pytest.fixture
