@@ -104,7 +104,7 @@ def test_impacket_reads_writes_and_appends(server, share):
 def test_impacket_share_modes_and_delete_on_close(server, share):
     with impacket(server) as client, impacket(server) as other:
         tree, others = client.connectTree(share.share_name), other.connectTree(share.share_name)
-        handle = client.createFile(tree, "a.txt", FILE_READ_DATA | FILE_WRITE_DATA | 0x10000, 0,
+        handle = client.createFile(tree, "a.txt", FILE_READ_DATA | FILE_WRITE_DATA | 1 << 16, 0,
                                    FILE_NON_DIRECTORY_FILE | FILE_DELETE_ON_CLOSE, FILE_OVERWRITE_IF, FILE_ATTRIBUTE_NORMAL)
         with pytest.raises(SessionError) as caught:
             other.openFile(others, "a.txt", FILE_READ_DATA, FILE_SHARE_READ, creationDisposition=FILE_OPEN)

@@ -155,7 +155,13 @@ pub(crate) async fn all(
         asked = asked.saturating_add(asked_by(&part));
         let admitted = admit(connection, &header, &part, sealer.as_ref());
         let (session, outcome, pending) = match admitted {
-            Err(status) => (None, Err(status), 0),
+            Err(status) => {
+                if status == NtStatus::USER_SESSION_DELETED {
+                    // Those behind it have no session that they could be related to.
+                    related.broken = Some(NtStatus::INVALID_PARAMETER);
+                }
+                (None, Err(status), 0)
+            }
             Ok(session) if !has_slot || asked > LONGEST_ANSWER => {
                 (Some(session), Err(NtStatus::INSUFFICIENT_RESOURCES), 0)
             }

@@ -28,7 +28,8 @@ async fn times(cx: &Cx<'_>, share: &ShareAddress) -> Result<Vec<Timestamp>, NtSt
 
 fn name(time: Timestamp) -> String {
     let (day, second) = (time.seconds() / 86_400, time.seconds() % 86_400);
-    let ((year, month, day), (hour, minute, second)) = (calendar::date_of(calendar::EPOCH_DAY + day), calendar::time_of(second));
+    let ((year, month, day), (hour, minute, second)) =
+        (calendar::date_of(calendar::EPOCH_DAY + day), calendar::time_of(second));
     format!("@GMT-{year:04}.{month:02}.{day:02}-{hour:02}.{minute:02}.{second:02}")
 }
 

@@ -134,12 +134,13 @@ impl Files {
         marker: Option<&str>,
         limit: usize,
     ) -> Result<Listing, FileError> {
+        let written = self.unflushed.lengths();
         let (rows, now) = self.view();
         let (share, node) = found(&rows, handle.file(), At::Present).await?;
         if !node.is_directory() {
             return Err(FileError::ResourceTypeMismatch);
         }
-        self.page(&rows, &share, At::Present, node, Page { prefix, marker, limit }, now).await
+        self.page(&rows, &share, At::Present, node, Page { prefix, marker, limit }, (now, &written)).await
     }
 
     /// How large a share is.

@@ -152,7 +152,7 @@ impl Files {
 
     /// Flushes a file. False when a copy into it is under way: then what was written waits in the buffer for its end, and stands in
     /// nobody's way.
-    async fn flush_unless_copied_into(&self, file: FileKey) -> Result<bool, FileError> {
+    pub(crate) async fn flush_unless_copied_into(&self, file: FileKey) -> Result<bool, FileError> {
         match self.flush_file(file).await {
             Ok(()) => Ok(true),
             Err(FileError::PendingCopyOperation) => Ok(false),
@@ -162,16 +162,20 @@ impl Files {
 
     /// What an operation reads, in one view, with everything that was written through handles before it began.
     pub(crate) async fn look<Op: Operation>(&self, asked: &Asked<Op>, address: &Address) -> Result<Look, FileError> {
-        let mut is_settled = false;
-        loop {
+        // Before the view: what is stored behind it is not in it.
+        let (quiet, mut settled) = (self.unflushed.bytes() == 0, None);
+        for _ in 0..ATTEMPTS {
             let (rows, now) = self.view();
             asked.authorize(&rows).await?;
             let (share, at, found) = address.read(&rows).await?;
-            if is_settled || at != At::Present || !self.settle(share.unit, &found.node).await? {
+            let file = FileKey { share: share.unit, inode: found.node.inode };
+            if quiet || at != At::Present || settled == Some(file) {
                 return Ok(Look { rows, now, share, at, node: found.node });
             }
-            is_settled = true;
+            self.flush_unless_copied_into(file).await?;
+            settled = Some(file);
         }
+        Err(FileError::ChangesTooOften)
     }
 
     /// Flushes what has been in the buffers for a while. The number of files.

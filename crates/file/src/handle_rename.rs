@@ -63,6 +63,9 @@ impl Files {
             }
             let spot = tree.spot(&rows, asked.destination.components(), At::Present).await?;
             let spot = spot.ok_or(FileError::ResourceAlreadyExists)?;
+            if spot.ancestors.iter().any(|above| above.inode == file.inode) {
+                return Err(FileError::MoveBelowItself);
+            }
             let to = spot.parent;
             let there = match spot.entry {
                 Some(entry) if entry.inode != file.inode => tree.node(&rows, entry.inode, At::Present).await?,

@@ -3,6 +3,8 @@
 //!
 //! **Invariant.** It can be read as long as its snapshot is there.
 
+use std::collections::HashMap;
+
 use access::{Asked, Operation, need::Need};
 use bytes::Bytes;
 use store::{Direction, Read, Snapshot};
@@ -151,7 +153,8 @@ impl Files {
         if !node.is_directory() {
             return Err(FileError::ResourceTypeMismatch);
         }
-        self.page(&rows, &share, At::Epoch(kept.epoch), node, Page { prefix, marker, limit }, self.now()).await
+        let (page, nothing) = (Page { prefix, marker, limit }, HashMap::new());
+        self.page(&rows, &share, At::Epoch(kept.epoch), node, page, (self.now(), &nothing)).await
     }
 
     async fn look_at_kept(&self, kept: &Kept) -> Result<(Snapshot, Share, Node), FileError> {

@@ -3,7 +3,7 @@
 //! Entries stand in the order of their upcased names. The page of a snapshot is put together from what is present and from
 //! what is kept of what is not: both stand in that order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use access::{Asked, Operation, need::Need};
 use store::{
@@ -21,6 +21,7 @@ use crate::{
     opens::FileKey,
     state::{Entry, Node, Share},
     tree::Tree,
+    unflushed::Overlay,
 };
 
 /// Rows that a page looks at beyond those it shows.
@@ -81,6 +82,7 @@ impl Files {
     /// # Errors
     /// There is no such directory, or the store failed.
     pub async fn list_entries(&self, asked: &Asked<ListEntries>) -> Result<Listing, FileError> {
+        let written = self.unflushed.lengths();
         let (rows, now) = self.view();
         let request = asked.authorize(&rows).await?;
         let (share, at, found) = request.address.read(&rows).await?;
@@ -88,7 +90,7 @@ impl Files {
             return Err(FileError::ResourceNotFound);
         }
         let page = Page { prefix: &request.prefix, marker: request.marker.as_deref(), limit: request.limit };
-        self.page(&rows, &share, at, found.node, page, now).await
+        self.page(&rows, &share, at, found.node, page, (now, &written)).await
     }
 
     pub(crate) async fn page(
@@ -98,7 +100,7 @@ impl Files {
         at: At,
         found: Node,
         page: Page<'_>,
-        now: Timestamp,
+        (now, written): (Timestamp, &HashMap<FileKey, Overlay>),
     ) -> Result<Listing, FileError> {
         let tree = Tree::of(share);
         let directory = found.inode;
@@ -122,7 +124,7 @@ impl Files {
             let mut properties = NodeProperties::of(node, now);
             if at == At::Present {
                 let file = FileKey { share: share.unit, inode: entry.inode };
-                properties.lay_over(&self.unflushed.overlay(file, 0, 0));
+                written.get(&file).into_iter().for_each(|overlay| properties.lay_over(overlay));
             }
             entries.push(Listed { name: entry.name, properties });
         };

@@ -147,6 +147,15 @@ impl Unflushed {
         Overlay { pieces: seen.into_list(), length: buffer.length(), written: buffer.written }
     }
 
+    /// Lengths and times of all files here, without their bytes. To be asked before the rows are looked at.
+    pub(crate) fn lengths(&self) -> HashMap<FileKey, Overlay> {
+        if self.bytes() == 0 {
+            return HashMap::new();
+        }
+        let of = |buffer: &Buffer| Overlay { pieces: Vec::new(), length: buffer.length(), written: buffer.written };
+        self.files().iter().map(|(file, buffer)| (*file, of(buffer))).collect()
+    }
+
     /// Begins to flush a file.
     pub(crate) fn flush(&self, file: FileKey) -> Flush {
         let mut files = self.files();

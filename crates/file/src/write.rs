@@ -26,6 +26,9 @@ use crate::{
     tree::{Found, Tree},
 };
 
+/// How often an operation is begun again because its path led elsewhere.
+const ATTEMPTS: usize = 64;
+
 /// The new ETag, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -147,14 +150,16 @@ impl Files {
         let (address, body) = (asked.address(), &body);
         let (latch, claimed) = (address.latch(), &Mutex::new(None));
         let scope = if reclaims { Scope::of(&latch).reclaims() } else { Scope::of(&latch) };
-        let mut is_settled = false;
-        loop {
+        let (quiet, mut settled) = (self.unflushed.bytes() == 0, None);
+        for _ in 0..ATTEMPTS {
             let changed = self.store.transact(scope, |txn| async move {
                 asked.authorize(&txn).await?;
                 let share = address.share.writable(&txn).await?;
                 let found = Tree::of(&share).find(&txn, address.components(), At::Present).await?;
                 let file = FileKey { share: share.unit, inode: found.node.inode };
-                if !is_settled && self.unflushed.holds(file) {
+                // What was written through handles before this began comes first. Whether it is still to be stored is not asked
+                // here: it may have been stored behind this look.
+                if !quiet && settled != Some(file) {
                     return Ok(Err(file));
                 }
                 let claim = self.claim_as_of(txn.now(), share.unit, &found.node, asked.open())?;
@@ -164,11 +169,13 @@ impl Files {
             });
             match changed.await? {
                 Ok(done) => return Ok(done),
-                // What was written through handles before this began comes first.
-                Err(file) => self.flush_file(file).await?,
+                Err(file) => {
+                    self.flush_unless_copied_into(file).await?;
+                    settled = Some(file);
+                }
             }
-            is_settled = true;
         }
+        Err(FileError::ChangesTooOften)
     }
 
     /// Asks the table of opens about a REST operation, and holds it to its answer as long as the claim is held.

@@ -441,6 +441,17 @@ fn payloads_that_credits_are_charged_for() {
 }
 
 #[test]
+fn reserved_bytes_of_a_lock_say_nothing() {
+    let mut bytes = vec![0; HEADER];
+    LockRequest::encode(FILE_ID, 0, &[LockElement { offset: 1, length: 2, flags: 1 }], &mut bytes);
+    let mut other = bytes.clone();
+    *other.last_mut().unwrap() = 20;
+    assert_eq!(LockRequest::parse(&bytes), LockRequest::parse(&other));
+    other[HEADER + 24] = 9;
+    assert_ne!(LockRequest::parse(&bytes), LockRequest::parse(&other), "another offset");
+}
+
+#[test]
 fn what_was_negotiated_is_read_as_it_is_written() {
     let sent =
         ValidateNegotiate { capabilities: 1, client_guid: [2; 16], security_mode: 3, dialects: U16s(&[2, 2, 0, 3]) };
