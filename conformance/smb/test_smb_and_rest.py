@@ -1,13 +1,15 @@
 """The same files over SMB and over REST: what one writes the other reads at once, and each respects what the other holds."""
 
 import os
+import re
+import time
 
 import pytest
 from azure.core.exceptions import HttpResponseError
-from smb_clients import smbclient, smbprotocol
+from smb_clients import impacket, smbclient, smbclient_raw, smbprotocol
 from smbprotocol.exceptions import FileClosed, ObjectNameNotFound, SharingViolation, SMBResponseException
-from test_smb_python_clients import DELETES, READS, WRITES, exists, opened, read
 from smbprotocol.open import CreateOptions
+from test_smb_python_clients import DELETES, READS, WRITES, exists, opened, read
 
 CONTENT = os.urandom(1_500_000)
 
@@ -150,7 +152,23 @@ def test_what_was_open_is_closed_with_its_connection(server, share):
         opened(tree, "a.txt", READS | WRITES, 0).write(b"kept", 0)
         with pytest.raises(HttpResponseError):
             client.download_file()
-    for _ in range(200):
-        if not list(client.list_handles()):
-            break
+    until = time.monotonic() + 10
+    while list(client.list_handles()):
+        assert time.monotonic() < until
     assert client.download_file().readall() == b"kept"
+
+
+def test_snapshots_are_previous_versions(server, share, tmp_path):
+    client = share.get_file_client("a.txt")
+    client.upload_file(b"before")
+    share.create_snapshot()
+    client.upload_file(b"after")
+    with impacket(server) as other:
+        (name,) = other.listSnapshots(other.connectTree(share.share_name), "a.txt")
+    assert re.fullmatch(r"@GMT-\d{4}\.\d\d\.\d\d-\d\d\.\d\d\.\d\d", name)
+    smbclient(server, share.share_name, rf"lcd {tmp_path}; get {name}\a.txt then; get a.txt now")
+    assert (tmp_path / "then").read_bytes() == b"before"
+    assert (tmp_path / "now").read_bytes() == b"after"
+    refused = smbclient_raw(server, share.share_name, rf"lcd {tmp_path}; put now {name}\a.txt")
+    assert "NT_STATUS_" in refused.stdout + refused.stderr
+    assert client.download_file().readall() == b"after"

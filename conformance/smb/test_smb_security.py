@@ -371,6 +371,17 @@ def test_what_is_related_to_nothing_is_refused(server, share):
         assert client.call(smb.ECHO, smb.echo()).status == SUCCESS
 
 
+def test_what_is_related_to_a_session_that_is_none_is_refused(server, share):
+    with session(server, share=share) as client:
+        body = smb.echo() + bytes(4)
+        first = client.message(smb.CREATE, smb.create("there.txt", disposition=1) + bytes(6), session=1 << 40, next_command=144)
+        second = client.message(smb.ECHO, body, flags=smb.RELATED)
+        client.send(first + client.sign(second))
+        answers = client.receive()
+        first = smb.Answer(answers)
+        assert (first.status, smb.Answer(answers[first.next:]).status) == (0xC0000203, smb.INVALID_PARAMETER)
+
+
 def test_a_number_that_was_not_granted_ends_the_connection(server):
     for number in (0, 1 << 20, (1 << 64) - 1):
         with session(server) as client:

@@ -23,8 +23,8 @@ SUITES = ["connect", "tcon", "create", "mkdir", "read", "rw", "sharemode", "deny
           "getinfo", "setinfo", "compound", "compound_find", "credits", "session", "timestamps", "fileid", "maxfid",
           "secleak", "session-id"]
 # Those that take seconds, and together show most of what can break.
-QUICK = ["connect", "tcon", "mkdir", "read", "rw", "sharemode", "deny", "delete-on-close-perms", "rename", "credits",
-         "fileid", "session-id"]
+QUICK = ["connect", "tcon", "mkdir", "read", "rw", "sharemode", "deny", "delete-on-close-perms", "rename", "compound",
+         "credits", "fileid", "session-id"]
 LIMIT_SECONDS = 240
 
 
