@@ -100,7 +100,8 @@ impl Peer {
         anyhow::ensure!(password.wait()?.success(), "smbpasswd failed");
         let start = Instant::now();
         let mut smbd = Command::new("/usr/sbin/smbd");
-        smbd.args(["--foreground", "--no-process-group", "-s"]).arg(&configuration).stdin(Stdio::null());
+        // In a process group of its own: at its end it ends everybody in its group.
+        smbd.args(["--foreground", "-s"]).arg(&configuration).stdin(Stdio::null());
         let child = smbd.spawn().context("cannot start smbd")?;
         let mut peer =
             Self { port, queue_port: 0, table_port: 0, file_port: 0, smb_port: port, child, start: Duration::ZERO };
