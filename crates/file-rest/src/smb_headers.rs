@@ -58,6 +58,7 @@ pub(crate) fn read_optional(sent: &Headers, used: For) -> Result<SmbChange, Serv
         attributes: attributes(sent, used)?,
         created: time(sent, &FILE_CREATION_TIME, used)?,
         written: time(sent, &FILE_LAST_WRITE_TIME, used)?,
+        accessed: None,
         changed: time(sent, &FILE_CHANGE_TIME, used)?,
         permission: permissions::of_path(sent, used)?,
     })

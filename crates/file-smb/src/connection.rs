@@ -23,7 +23,7 @@ use net::{Seat, Slot, Stream};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::tcp::{OwnedReadHalf, OwnedWriteHalf},
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
@@ -82,6 +82,8 @@ pub(crate) struct Connection {
     outgoing: Arc<Semaphore>,
     waits: Mutex<Waits>,
     next_wait: AtomicU64,
+    /// A request began to wait.
+    waiting: Notify,
     /// Everything that waits on this connection ends with it.
     pub(crate) over: CancellationToken,
 }
@@ -156,6 +158,7 @@ impl Connection {
     pub(crate) fn wait_begins(&self, message_id: u64, cancel: &CancellationToken) -> u64 {
         let id = self.next_wait.fetch_add(1, Ordering::Relaxed);
         self.waits().by_id.insert(id, (message_id, cancel.clone()));
+        self.waiting.notify_one();
         id
     }
 
@@ -232,6 +235,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, connection: net::Connection) {
         outgoing: Arc::new(Semaphore::new(OUTGOING_BYTES)),
         waits: Mutex::default(),
         next_wait: AtomicU64::new(1),
+        waiting: Notify::new(),
         over: CancellationToken::new(),
     });
     // Also when this future is dropped, because the connection has to give way.
@@ -262,7 +266,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, connection: net::Connection) {
     frames.shutdown().await;
     let sessions: Vec<_> = connection.sessions().drain().map(|(_, session)| session).collect();
     for session in sessions {
-        shared.forget(session.id);
+        shared.sessions.forget(session.id);
         session.end(&shared.files).await;
     }
 }
@@ -295,8 +299,12 @@ impl Reading {
         let begun = tokio::time::Instant::now();
         loop {
             while frames.try_join_next().is_some() {}
-            if frames.len() >= FRAMES {
-                frames.join_next().await;
+            // Those that wait for other clients do not count: what ends their waiting may be in the next frame.
+            while frames.len().saturating_sub(self.connection.waits().by_id.len()) >= FRAMES {
+                tokio::select! {
+                    _ended = frames.join_next() => {}
+                    () = self.connection.waiting.notified() => {}
+                }
             }
             let is_known = self.connection.seat.is_known();
             let mut prefix = [0; frame::PREFIX];
@@ -307,10 +315,12 @@ impl Reading {
                 tokio::time::timeout_at(deadline, self.read.read_exact(&mut prefix)).await??;
             }
             let length = frame::length(prefix, is_known).map_err(io::Error::other)?;
-            let held = hold(&self.connection.incoming, &self.connection.shared.incoming, length, INCOMING_BYTES);
-            let held = held.await.ok_or(io::ErrorKind::OutOfMemory)?;
+            let shared = &self.connection.shared;
+            let (all, limit) =
+                if is_known { (&shared.incoming, FRAME_TIMEOUT) } else { (&shared.strangers, limits.stranger_timeout) };
+            let held = hold(&self.connection.incoming, all, length, INCOMING_BYTES);
+            let held = tokio::time::timeout(limit, held).await?.ok_or(io::ErrorKind::OutOfMemory)?;
             let mut bytes = BytesMut::with_capacity(length);
-            let limit = if is_known { FRAME_TIMEOUT } else { limits.stranger_timeout };
             tokio::time::timeout(limit, fill(&mut self.read, &mut bytes, length)).await??;
             self.take(bytes, held, frames).await?;
         }

@@ -312,7 +312,7 @@ async fn route(
         Request::Echo => return Ok(Reply::body(|body| Empty {}.write(body))),
         Request::Logoff => {
             cx.connection.sessions().remove(&session.id);
-            cx.connection.shared.forget(session.id);
+            cx.connection.shared.sessions.forget(session.id);
             session.end(cx.files()).await;
             return Ok(Reply::body(|body| Empty {}.write(body)));
         }

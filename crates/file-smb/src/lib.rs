@@ -34,6 +34,7 @@ mod rights;
 mod secrets;
 mod server;
 mod session;
+mod sessions;
 mod set;
 pub mod signing;
 mod snapshots;

@@ -110,7 +110,7 @@ fn refuse_binding(
     if request.flags & SESSION_FLAG_BINDING == 0 {
         return None;
     }
-    let session = connection.shared.session(header.session_id);
+    let session = connection.shared.sessions.get(header.session_id);
     let other = session.as_ref().and_then(|session| session.logon().ok());
     let is_gmac = |number: u16| number == signing::AES_GMAC;
     let status = match other {
@@ -130,7 +130,7 @@ fn refuse_binding(
 /// The session, of any connection, whose holder has signed a request: its refusal is signed too. Only then: nobody else makes
 /// us sign anything.
 fn known_sender(connection: &Connection, header: &Header, message: &[u8]) -> Option<Arc<Session>> {
-    let session = connection.shared.session(header.session_id)?;
+    let session = connection.shared.sessions.get(header.session_id)?;
     let is_signed = header.has(flags::SIGNED) && session.logon().is_ok_and(|logon| logon.secrets.verify(message));
     is_signed.then_some(session)
 }
@@ -148,7 +148,8 @@ fn begin(connection: &Arc<Connection>, how: &Negotiated, header: &Header) -> Res
         if !connection.may_begin_session() || connection.logons().len() >= LOGONS_MAX {
             return Err(NtStatus::INSUFFICIENT_RESOURCES);
         }
-        let session = connection.shared.begin_session().ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
+        let session =
+            connection.shared.sessions.begin(connection.shared.random).ok_or(NtStatus::INSUFFICIENT_RESOURCES)?;
         return Ok(Pending { session, acceptor, preauth });
     }
     if let Some(pending) = connection.logons().remove(&header.session_id) {
@@ -219,9 +220,9 @@ async fn step(
 /// The client was cut off and is back: what it had open before is closed.
 async fn end_previous(connection: &Arc<Connection>, id: u64, unit: types::UnitId) {
     let shared = &connection.shared;
-    let Some(previous) = shared.session(id) else { return };
+    let Some(previous) = shared.sessions.get(id) else { return };
     if previous.logon().is_ok_and(|logon| logon.grant.account().unit == unit) {
-        shared.forget(id);
+        shared.sessions.forget(id);
         previous.end(&shared.files).await;
     }
 }
@@ -257,7 +258,7 @@ fn verify(
 async fn failed(connection: &Arc<Connection>, session: &Session, status: NtStatus) -> NtStatus {
     let shared = &connection.shared;
     // Also one that has logged on before and now shows something else.
-    shared.forget(session.id);
+    shared.sessions.forget(session.id);
     if connection.sessions().remove(&session.id).is_some() {
         session.end(&shared.files).await;
     }

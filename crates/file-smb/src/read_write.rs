@@ -1,5 +1,7 @@
 //! READ, WRITE, FLUSH and CLOSE.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 
 use crate::{
@@ -10,7 +12,7 @@ use crate::{
     request::Cx,
     waiting,
     wire::{
-        create::access,
+        create::{access, options},
         io::{
             CLOSE_FLAG_POSTQUERY_ATTRIB, CloseRequest, CloseResponse, ReadRequest, ReadResponse,
             WRITE_FLAG_WRITE_THROUGH, WriteRequest, WriteResponse,
@@ -89,7 +91,10 @@ pub(crate) async fn write(
             if i64::try_from(offset.saturating_add(u64::from(count))).is_err() {
                 return Err(NtStatus::INVALID_PARAMETER);
             }
-            let through = open.write_through || request.flags & WRITE_FLAG_WRITE_THROUGH != 0;
+            let mode = disk.mode.load(Ordering::Relaxed);
+            let through = open.write_through
+                || mode & options::WRITE_THROUGH != 0
+                || request.flags & WRITE_FLAG_WRITE_THROUGH != 0;
             if count > 0 {
                 waiting::done(cx, || cx.files().write_at(handle, offset, bytes.clone(), through)).await?;
                 disk.moved(offset, bytes.len());

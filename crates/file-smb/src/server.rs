@@ -1,11 +1,8 @@
 //! SMB in front of the File service: what all connections share, and the protocol as `net` serves it.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use access::Accounts;
@@ -13,10 +10,12 @@ use file::Files;
 use net::{Bounds, Protocol};
 use tokio::sync::Semaphore;
 
-use crate::{connection, session::Session, throttle::Throttle, wire::FileId};
+use crate::{connection, sessions::Sessions, throttle::Throttle, wire::FileId};
 
 /// Bytes of frames that are being read or done, of all connections.
 const INCOMING_BYTES: usize = 256 * 1024 * 1024;
+/// Bytes of frames of those who have not logged on, of all connections: apart, so that they stand in nobody's way.
+const STRANGERS_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of answers that were not taken yet, of all connections.
 const OUTGOING_BYTES: usize = 256 * 1024 * 1024;
 
@@ -43,8 +42,9 @@ pub(crate) struct Shared {
     pub(crate) bounds: Bounds,
     pub(crate) throttle: Throttle,
     pub(crate) incoming: Arc<Semaphore>,
+    pub(crate) strangers: Arc<Semaphore>,
     pub(crate) outgoing: Arc<Semaphore>,
-    sessions: Mutex<HashMap<u64, Weak<Session>>>,
+    pub(crate) sessions: Sessions,
     next_file: AtomicU64,
 }
 
@@ -67,8 +67,9 @@ impl SmbService {
             bounds,
             throttle: Throttle::default(),
             incoming: Arc::new(Semaphore::new(INCOMING_BYTES)),
+            strangers: Arc::new(Semaphore::new(STRANGERS_BYTES)),
             outgoing: Arc::new(Semaphore::new(OUTGOING_BYTES)),
-            sessions: Mutex::default(),
+            sessions: Sessions::default(),
             next_file: AtomicU64::new(1),
         };
         Some(Self { shared: Arc::new(shared) })
@@ -82,42 +83,9 @@ impl Protocol for SmbService {
 }
 
 impl Shared {
-    fn sessions(&self) -> MutexGuard<'_, HashMap<u64, Weak<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// An id that no open had before.
     pub(crate) fn fresh_file_id(&self) -> FileId {
         let number = self.next_file.fetch_add(1, Ordering::Relaxed);
         FileId { persistent: number, volatile: number }
-    }
-
-    /// A new session, whose number nobody guesses. `None` when the system gives no randomness.
-    pub(crate) fn begin_session(&self) -> Option<Arc<Session>> {
-        loop {
-            let bits = (self.random)()?;
-            // Some clients keep 32 bits of it.
-            let id = u64::try_from(bits & u128::from(u32::MAX)).ok()?;
-            if id == 0 || id == u64::from(u32::MAX) {
-                continue;
-            }
-            let mut sessions = self.sessions();
-            if sessions.contains_key(&id) {
-                continue;
-            }
-            let session = Arc::new(Session::new(id));
-            sessions.insert(id, Arc::downgrade(&session));
-            return Some(session);
-        }
-    }
-
-    /// A session of any connection.
-    pub(crate) fn session(&self, id: u64) -> Option<Arc<Session>> {
-        self.sessions().get(&id).and_then(Weak::upgrade)
-    }
-
-    /// A session is over.
-    pub(crate) fn forget(&self, id: u64) {
-        self.sessions().remove(&id);
     }
 }

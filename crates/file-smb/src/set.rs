@@ -41,12 +41,13 @@ pub(crate) async fn set(cx: &Cx<'_>, open: &Open, request: &SetInfoRequest<'_>) 
 async fn file(cx: &Cx<'_>, open: &Open, request: &SetInfoRequest<'_>) -> Result<(), NtStatus> {
     let disk = open.disk()?;
     match SetInfo::parse(request.file_info_class, request.buffer)? {
-        SetInfo::Basic { creation_time, last_access_time: _, last_write_time, change_time, file_attributes } => {
+        SetInfo::Basic { creation_time, last_access_time, last_write_time, change_time, file_attributes } => {
             open.needs(access::WRITE_ATTRIBUTES)?;
             let change = SmbChange {
                 attributes: attributes_of(disk, file_attributes)?,
                 created: time(creation_time),
                 written: time(last_write_time),
+                accessed: time(last_access_time),
                 // Nothing said of it: a change of attributes is a change.
                 changed: time(change_time),
                 permission: None,

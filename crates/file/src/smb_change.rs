@@ -19,6 +19,8 @@ pub struct SmbChange {
     pub created: Option<TimeChange>,
     /// When its bytes were last written.
     pub written: Option<TimeChange>,
+    /// When it was last read.
+    pub accessed: Option<TimeChange>,
     /// When anything of it last changed; the time of the request when nothing is said.
     pub changed: Option<TimeChange>,
     /// The security descriptor.
@@ -76,7 +78,7 @@ impl SmbChange {
             created: TimeChange::of(self.created, now, now),
             written: TimeChange::of(self.written, now, now),
             changed: TimeChange::of(self.changed, now, now),
-            accessed: now,
+            accessed: TimeChange::of(self.accessed, now, now),
             permission,
         }
     }
@@ -94,6 +96,7 @@ impl SmbChange {
         }
         smb.created = TimeChange::of(self.created, now, smb.created);
         smb.written = TimeChange::of(self.written, now, smb.written);
+        smb.accessed = TimeChange::of(self.accessed, now, smb.accessed);
         smb.changed = match self.changed {
             None => now,
             said => TimeChange::of(said, now, smb.changed),

@@ -12,7 +12,7 @@ use concurrency::{
     share_mode::{Access, OpenMode, ShareMode},
 };
 use file::{
-    FileAttributes, SmbChange,
+    FileAttributes, SmbChange, TimeChange,
     handle_rename::MoveOpen,
     open::{Disposition, Opened},
     opens::{IoRefusal, Locking, NotMoved},
@@ -103,6 +103,18 @@ fn writing_sets_the_archive_attribute_and_the_times() {
         let after = world.files.open_properties(&open.handle).await.unwrap();
         assert_eq!(after.smb.attributes, FileAttributes::ARCHIVE);
         assert!(after.smb.written > before.smb.written && after.etag != before.etag);
+    });
+}
+
+#[test]
+fn the_time_of_the_last_read_can_be_set() {
+    run(async {
+        let world = World::new().await;
+        let open = opened(&world, "a").await;
+        let then = Timestamp::from_seconds(1_000_000_000);
+        let change = SmbChange { accessed: Some(TimeChange::At(then)), ..SmbChange::default() };
+        world.files.set_open_properties(&open.handle, &change).await.unwrap();
+        assert_eq!(world.files.open_properties(&open.handle).await.unwrap().smb.accessed, then);
     });
 }
 

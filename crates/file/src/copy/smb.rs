@@ -86,6 +86,7 @@ impl CopiedSmb {
             attributes,
             created: time(&self.created, source.map(|source| source.created)),
             written: time(&self.written, source.map(|source| source.written)),
+            accessed: None,
             changed: time(&self.changed, source.map(|source| source.changed)),
             permission,
         }
