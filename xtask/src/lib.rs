@@ -7,6 +7,7 @@
 pub mod bench;
 mod counts;
 pub mod crash;
+mod failures;
 pub mod fuzz;
 mod process;
 pub mod setup;

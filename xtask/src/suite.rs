@@ -1,11 +1,13 @@
 //! `cargo xtask test`: everything that must hold before a change is good, in one run.
 //!
 //! Owns the order of the checks and the sum of their results. Invariants: a failed check does not hide the next one;
-//! the last line printed is `N passed, N failed` over everything; nothing is skipped in silence.
+//! the last line printed is `N passed, N failed` over everything, and what failed is named right above it, so that the
+//! end of a long output is enough to know; nothing is skipped in silence.
 
 use crate::{
     Outcome,
     counts::{self, Counts},
+    failures::Failures,
     process::{self, Read, cargo},
     setup::{self, Clients},
     sim,
@@ -18,127 +20,146 @@ use std::{path::Path, process::Command};
 /// # Errors
 /// A program could not be started.
 pub fn run(root: &Path) -> Result<Outcome> {
-    let mut sum = Counts::default();
     if let Err(error) = setup::prepare(root) {
-        println!("== set-up failed, so nothing was tested: {error:#}\n\n{sum}");
+        println!("== set-up failed, so nothing was tested: {error:#}\n\n{}", Counts::default());
         return Ok(Outcome::Unable);
     }
-    sum.add(check(root, "format", &["fmt", "--all", "--check"])?);
-    sum.add(check(
-        root,
+    let mut suite = Suite { root, sum: Counts::default(), failures: Failures::default() };
+    suite.check("format", &["fmt", "--all", "--check"])?;
+    suite.check(
         "lints",
         &["clippy", "--workspace", "--all-targets", "--locked", "--profile", "ci", "--", "-D", "warnings"],
-    )?);
-    sum.add(dependencies(root)?);
-    sum.add(tests(root)?);
-    sum.add(check(root, "simulation", &sim::command(&["--seconds", "60"]))?);
-    sum.add(conformance(root)?);
-    println!("\n{sum}");
-    Ok(if sum.failed == 0 { Outcome::Good } else { Outcome::Failed })
+    )?;
+    suite.dependencies()?;
+    suite.tests()?;
+    suite.check("simulation", &sim::command(&["--seconds", "60"]))?;
+    suite.conformance()?;
+    println!("\n{}{}", suite.failures, suite.sum);
+    Ok(if suite.sum.failed == 0 { Outcome::Good } else { Outcome::Failed })
 }
 
-/// A check that passes or fails as a whole.
-fn check(root: &Path, name: &str, arguments: &[&str]) -> Result<Counts> {
-    println!("== {name}: cargo {}", arguments.join(" "));
-    Ok(Counts::of_check(process::succeeds(&mut cargo(root, arguments))?))
+/// A run: what was counted, and what failed.
+struct Suite<'a> {
+    root: &'a Path,
+    sum: Counts,
+    failures: Failures,
 }
 
-/// Licences, advisories and sources by `deny.toml`, where the tool is installed: it takes longer to build than
-/// everything else here.
-fn dependencies(root: &Path) -> Result<Counts> {
-    if process::is_available(&mut cargo(root, &["deny", "--version"])) {
-        return check(root, "dependencies", &["deny", "check"]);
+impl Suite<'_> {
+    /// A check that passes or fails as a whole; whether it passed.
+    fn check(&mut self, name: &str, arguments: &[&str]) -> Result<bool> {
+        println!("== {name}: cargo {}", arguments.join(" "));
+        self.failures.begin(name);
+        let succeeded =
+            process::watch(&mut cargo(self.root, arguments), Read::Stderr, |line| self.failures.read(line))?;
+        self.failures.end(succeeded);
+        self.sum.add(Counts::of_check(succeeded));
+        Ok(succeeded)
     }
-    println!("== dependencies: skipped, cargo-deny is not installed");
-    Ok(Counts::default())
-}
 
-/// Unit, integration and doc tests, with nextest where it is installed.
-fn tests(root: &Path) -> Result<Counts> {
-    if !process::is_available(&mut cargo(root, &["nextest", "--version"])) {
-        return libtest(root, &["test", "--workspace", "--locked", "--profile", "ci", "--no-fail-fast"]);
-    }
-    let mut sum = nextest(root)?;
-    sum.add(libtest(root, &["test", "--doc", "--workspace", "--locked", "--profile", "ci", "--no-fail-fast"])?);
-    Ok(sum)
-}
-
-/// Official clients against the built server.
-fn conformance(root: &Path) -> Result<Counts> {
-    let built = check(root, "server", &["build", "--locked", "--profile", "ci", "--package", "lazuli"])?;
-    if built.failed > 0 {
-        return Ok(built);
-    }
-    let mut sum = Counts::default();
-    for clients in Clients::ALL {
-        sum.add(python(root, clients)?);
-        sum.add(javascript(root, clients)?);
-    }
-    sum.add(rust(root)?);
-    Ok(sum)
-}
-
-/// Clients in Python, by pytest.
-fn python(root: &Path, clients: Clients) -> Result<Counts> {
-    let tests = clients.python_tests();
-    println!("== conformance: pytest {tests}");
-    let mut pytest = Command::new(clients.python(root));
-    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", tests]).current_dir(root);
-    if matches!(clients, Clients::Present) {
-        pytest.arg(format!("--ignore={}", Clients::Legacy.python_tests()));
-    }
-    count(&mut pytest, Read::Stdout, counts::from_pytest)
-}
-
-/// Clients in JavaScript, by Node's own test runner.
-fn javascript(root: &Path, clients: Clients) -> Result<Counts> {
-    let tests = clients.javascript_tests();
-    println!("== conformance: node --test {tests}");
-    let mut node = Command::new(setup::node(root));
-    node.args(["--test", "--test-reporter=tap"]).current_dir(root.join(tests));
-    count(&mut node, Read::Stdout, counts::from_tap)
-}
-
-/// Clients in Rust. They share nothing with what is built for the server, and so no target directory either.
-fn rust(root: &Path) -> Result<Counts> {
-    println!("== conformance: cargo test in {}", setup::RUST_TESTS);
-    let mut tests = cargo(&root.join(setup::RUST_TESTS), &["test", "--locked", "--no-fail-fast", "--tests"]);
-    tests.env("CARGO_TARGET_DIR", root.join("target/conformance/rust"));
-    count(&mut tests, Read::Stdout, counts::from_libtest)
-}
-
-fn nextest(root: &Path) -> Result<Counts> {
-    let arguments = [
-        "nextest",
-        "run",
-        "--workspace",
-        "--locked",
-        "--cargo-profile",
-        "ci",
-        "--no-fail-fast",
-        "--status-level",
-        "slow",
-    ];
-    watch(root, &arguments, Read::Stderr, counts::from_nextest)
-}
-
-fn libtest(root: &Path, arguments: &[&str]) -> Result<Counts> {
-    watch(root, arguments, Read::Stdout, counts::from_libtest)
-}
-
-/// Runs a test runner that is a command of cargo.
-fn watch(root: &Path, arguments: &[&str], read: Read, counts_of: fn(&str) -> Option<Counts>) -> Result<Counts> {
-    println!("== tests: cargo {}", arguments.join(" "));
-    count(&mut cargo(root, arguments), read, counts_of)
-}
-
-/// Adds up the counts of the lines that have some.
-fn count(runner: &mut Command, read: Read, counts_of: fn(&str) -> Option<Counts>) -> Result<Counts> {
-    let mut sum = Counts::default();
-    let succeeded = process::watch(runner, read, |line| {
-        if let Some(counts) = counts_of(line) {
-            sum.add(counts);
+    /// Licences, advisories and sources by `deny.toml`, where the tool is installed: it takes longer to build than
+    /// everything else here.
+    fn dependencies(&mut self) -> Result<()> {
+        if process::is_available(&mut cargo(self.root, &["deny", "--version"])) {
+            self.check("dependencies", &["deny", "check"])?;
+        } else {
+            println!("== dependencies: skipped, cargo-deny is not installed");
         }
-    })?;
-    Ok(sum.of_runner(succeeded))
+        Ok(())
+    }
+
+    /// Unit, integration and doc tests, with nextest where it is installed.
+    fn tests(&mut self) -> Result<()> {
+        if !process::is_available(&mut cargo(self.root, &["nextest", "--version"])) {
+            return self.libtest(&["test", "--workspace", "--locked", "--profile", "ci", "--no-fail-fast"]);
+        }
+        self.nextest()?;
+        self.libtest(&["test", "--doc", "--workspace", "--locked", "--profile", "ci", "--no-fail-fast"])
+    }
+
+    /// Official clients against the built server.
+    fn conformance(&mut self) -> Result<()> {
+        if self.check("server", &["build", "--locked", "--profile", "ci", "--package", "lazuli"])? {
+            for clients in Clients::ALL {
+                self.python(clients)?;
+                self.javascript(clients)?;
+            }
+            self.rust()?;
+        }
+        Ok(())
+    }
+
+    /// Clients in Python, by pytest.
+    fn python(&mut self, clients: Clients) -> Result<()> {
+        let tests = clients.python_tests();
+        let mut pytest = Command::new(clients.python(self.root));
+        pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", tests]).current_dir(self.root);
+        if matches!(clients, Clients::Present) {
+            pytest.arg(format!("--ignore={}", Clients::Legacy.python_tests()));
+        }
+        self.count(&format!("conformance: pytest {tests}"), &mut pytest, Read::Stdout, counts::from_pytest)
+    }
+
+    /// Clients in JavaScript, by Node's own test runner.
+    fn javascript(&mut self, clients: Clients) -> Result<()> {
+        let tests = clients.javascript_tests();
+        let mut node = Command::new(setup::node(self.root));
+        node.args(["--test", "--test-reporter=tap"]).current_dir(self.root.join(tests));
+        self.count(&format!("conformance: node --test {tests}"), &mut node, Read::Stdout, counts::from_tap)
+    }
+
+    /// Clients in Rust. They share nothing with what is built for the server, and so no target directory either.
+    fn rust(&mut self) -> Result<()> {
+        let mut tests = cargo(&self.root.join(setup::RUST_TESTS), &["test", "--locked", "--no-fail-fast", "--tests"]);
+        tests.env("CARGO_TARGET_DIR", self.root.join("target/conformance/rust"));
+        let name = format!("conformance: cargo test in {}", setup::RUST_TESTS);
+        self.count(&name, &mut tests, Read::Stdout, counts::from_libtest)
+    }
+
+    fn nextest(&mut self) -> Result<()> {
+        let arguments = [
+            "nextest",
+            "run",
+            "--workspace",
+            "--locked",
+            "--cargo-profile",
+            "ci",
+            "--no-fail-fast",
+            "--status-level",
+            "slow",
+        ];
+        self.watch(&arguments, Read::Stderr, counts::from_nextest)
+    }
+
+    fn libtest(&mut self, arguments: &[&str]) -> Result<()> {
+        self.watch(arguments, Read::Stdout, counts::from_libtest)
+    }
+
+    /// Runs a test runner that is a command of cargo.
+    fn watch(&mut self, arguments: &[&str], read: Read, counts_of: fn(&str) -> Option<Counts>) -> Result<()> {
+        let name = format!("tests: cargo {}", arguments.join(" "));
+        self.count(&name, &mut cargo(self.root, arguments), read, counts_of)
+    }
+
+    /// Adds up the counts of the lines that have some.
+    fn count(
+        &mut self,
+        name: &str,
+        runner: &mut Command,
+        read: Read,
+        counts_of: fn(&str) -> Option<Counts>,
+    ) -> Result<()> {
+        println!("== {name}");
+        self.failures.begin(name);
+        let mut sum = Counts::default();
+        let succeeded = process::watch(runner, read, |line| {
+            self.failures.read(line);
+            if let Some(counts) = counts_of(line) {
+                sum.add(counts);
+            }
+        })?;
+        self.failures.end(succeeded);
+        self.sum.add(sum.of_runner(succeeded));
+        Ok(())
+    }
 }

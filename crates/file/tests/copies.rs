@@ -105,6 +105,7 @@ fn what_a_copy_takes_of_its_source() {
                 attributes: Some(FileAttributes(0x03)),
                 created: Some(TimeChange::At(time(10))),
                 written: Some(TimeChange::At(time(20))),
+                accessed: None,
                 changed: Some(TimeChange::At(time(30))),
                 permission: None,
             },
