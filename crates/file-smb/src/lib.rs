@@ -38,6 +38,7 @@ mod sessions;
 mod set;
 pub mod signing;
 mod snapshots;
+mod spare;
 pub mod status;
 mod throttle;
 mod tree;
