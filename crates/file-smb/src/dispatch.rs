@@ -199,7 +199,7 @@ pub(crate) async fn all(
     }
     let frame = answers::frame(answers, sealer.as_deref())?;
     if let Some(room) = &mut room {
-        room.keep(frame.head.len().saturating_add(frame.payload.len()));
+        room.keep(frame.len());
     }
     Some((frame, room))
 }

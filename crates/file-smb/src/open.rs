@@ -160,7 +160,7 @@ pub(crate) struct Reply {
     pub(crate) status: NtStatus,
     pub(crate) body: Vec<u8>,
     /// What follows the body and is not copied.
-    pub(crate) payload: Bytes,
+    pub(crate) payload: Vec<Bytes>,
     /// The tree that a TREE_CONNECT made.
     pub(crate) tree: Option<u32>,
     /// What a CREATE opened: the open of related requests behind it.
@@ -173,5 +173,10 @@ impl Reply {
         let mut body = Vec::new();
         write(&mut body);
         Self { body, ..Self::default() }
+    }
+
+    /// Bytes of body and payload.
+    pub(crate) fn length(&self) -> usize {
+        self.payload.iter().map(Bytes::len).sum::<usize>().saturating_add(self.body.len())
     }
 }
