@@ -9,6 +9,7 @@
 
 mod answers;
 pub mod auth;
+mod clients;
 mod connection;
 mod create;
 pub mod credits;

@@ -217,6 +217,7 @@ async fn step(
     session.logon.set(logon).map_err(|_| NtStatus::REQUEST_NOT_ACCEPTED)?;
     connection.seat.becomes_known();
     connection.sessions().insert(session.id, Arc::clone(&session));
+    shared.clients.enter(connection);
     if previous != 0 && previous != session.id {
         end_previous(connection, previous, unit).await;
     }

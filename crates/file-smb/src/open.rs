@@ -38,8 +38,6 @@ pub(crate) struct Disk {
     pub(crate) number: Option<HandleId>,
     /// What a snapshot keeps, if that is open.
     kept: Option<Kept>,
-    /// The key of the lease that it caches under.
-    pub(crate) lease: Option<[u8; 16]>,
     handle: RwLock<Option<Handle>>,
     /// Where the listing of a directory is.
     pub(crate) cursor: Mutex<Cursor>,
@@ -49,12 +47,11 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    pub(crate) fn new(handle: Handle, is_directory: bool, lease: Option<[u8; 16]>) -> Self {
+    pub(crate) fn new(handle: Handle, is_directory: bool) -> Self {
         Self {
             is_directory,
             number: Some(handle.id()),
             kept: None,
-            lease,
             handle: RwLock::new(Some(handle)),
             cursor: Mutex::default(),
             position: AtomicU64::default(),
@@ -68,7 +65,6 @@ impl Disk {
             is_directory,
             number: None,
             kept: Some(kept),
-            lease: None,
             handle: RwLock::new(None),
             cursor: Mutex::default(),
             position: AtomicU64::default(),

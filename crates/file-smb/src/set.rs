@@ -77,12 +77,13 @@ async fn file(cx: &Cx<'_>, open: &Open, request: &SetInfoRequest<'_>) -> Result<
         }
         SetInfo::Allocation(length) => {
             open.needs(access::WRITE_DATA)?;
+            if disk.is_directory {
+                return Err(NtStatus::INVALID_PARAMETER);
+            }
             // Room is taken when it is written; less room than bytes cuts them off.
             let handle = disk.handle().await?;
-            let properties = cx.files().open_properties(&handle).await.map_err(|error| status_of(&error))?;
-            drop(handle);
-            let is_shorter = properties.file.is_some_and(|file| length < file.length);
-            if is_shorter { resize(cx, disk, length).await } else { Ok(()) }
+            let handle = &*handle;
+            waiting::done(cx, || cx.files().set_open_allocation(handle, length)).await
         }
         SetInfo::Position(position) => {
             disk.position.store(position, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use std::sync::{
 
 use concurrency::{
     delete_pending::{CloseEffect, DeleteMark, Obstacles},
-    oplock::{CacheGrant, Trigger},
+    oplock::{CacheGrant, CacheState, Trigger},
 };
 use types::{Inode, Timestamp};
 
@@ -103,9 +103,17 @@ impl Handle {
     /// What its client may cache.
     #[must_use]
     pub fn caching(&self) -> CacheGrant {
+        self.cache().held()
+    }
+
+    /// The same, with what is being done about it.
+    #[must_use]
+    pub fn cache(&self) -> CacheState {
         self.table.with(self.file, |state, _| {
             let used = state.in_use();
-            used.handle(self.id).map_or(NOTHING, |open| used.caching(open))
+            let key = used.handle(self.id).map(|open| open.cache);
+            let cache = used.caches.iter().find(|cache| Some(cache.key) == key);
+            cache.map_or(CacheState::new(NOTHING), |cache| cache.state)
         })
     }
 
@@ -228,6 +236,7 @@ impl FileState {
         used.locks.release_owner(open.lock_owner());
         used.refuse_waiting_locks(id, act);
         used.leave_cache(open.cache, act);
+        act.table.lease_keys().leave(open.cache, true);
         if forced {
             act.notices.push((open.owner, Notice::Closed { file: act.file, handle: id }));
         }
@@ -260,6 +269,9 @@ impl super::state::InUse {
         if cache.handles == 0 {
             cache.end(&mut act.table.deadlines());
             self.caches.swap_remove(at);
+        } else if let Some(other) = self.opens.iter().find(|open| open.confirmed && open.cache == key) {
+            // Whoever is told of breaks has a handle under the key: the session that had the first may be over.
+            cache.owner = Arc::clone(&other.owner);
         }
     }
 }
