@@ -12,7 +12,10 @@ use file::{
 };
 use tokio::sync::{Mutex, RwLock, RwLockReadGuard};
 
-use crate::{NtStatus, directory::Cursor, errors::status_of, pipes::Pipe, rights::Rights, view::View, wire::FileId};
+use crate::{
+    NtStatus, directory::Cursor, errors::status_of, notify::Watching, pipes::Pipe, rights::Rights, view::View,
+    wire::FileId,
+};
 
 /// One open.
 pub(crate) struct Open {
@@ -26,6 +29,7 @@ pub(crate) struct Open {
 }
 
 /// What is open.
+#[expect(clippy::large_enum_variant, reason = "pipes are few")]
 pub(crate) enum What {
     Disk(Disk),
     Pipe(Mutex<Pipe>),
@@ -46,6 +50,8 @@ pub(crate) struct Disk {
     /// What a client set and asks for again; nothing happens by it.
     pub(crate) position: AtomicU64,
     pub(crate) mode: AtomicU32,
+    /// Who is told what changes in it.
+    pub(crate) watching: Watching,
 }
 
 impl Disk {
@@ -59,6 +65,7 @@ impl Disk {
             cursor: Mutex::default(),
             position: AtomicU64::default(),
             mode: AtomicU32::default(),
+            watching: Watching::default(),
         }
     }
 
@@ -73,6 +80,7 @@ impl Disk {
             cursor: Mutex::default(),
             position: AtomicU64::default(),
             mode: AtomicU32::default(),
+            watching: Watching::default(),
         }
     }
 
@@ -110,6 +118,7 @@ impl Disk {
     /// # Errors
     /// It was closed already, or what was written could not be stored.
     pub(crate) async fn close(&self, files: &Files) -> Result<(), NtStatus> {
+        self.watching.end();
         if self.kept.is_some() {
             return Ok(());
         }

@@ -76,8 +76,12 @@ pub(crate) fn granted(asked: &Lease, grant: CacheGrant) -> Lease {
 
 /// Tells a client what happened to its handles.
 pub(crate) async fn tell(connection: &Arc<Connection>, session_id: u64, notice: Notice) {
-    let Notice::Break { key, from, to, must_acknowledge, .. } = notice else { return };
     let Some(session) = connection.session(session_id) else { return };
+    let (key, from, to, must_acknowledge) = match notice {
+        Notice::Break { key, from, to, must_acknowledge, .. } => (key, from, to, must_acknowledge),
+        // Its client is told when it uses it; who waits is told at once.
+        Notice::Closed { handle, .. } => return session.unwatch(handle),
+    };
     let Ok(logon) = session.logon() else { return };
     let mut body = Vec::new();
     match key {

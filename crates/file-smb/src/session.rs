@@ -182,6 +182,17 @@ impl Session {
         }
     }
 
+    /// A handle was closed by force: nobody waits for changes in it.
+    pub(crate) fn unwatch(&self, handle: HandleId) {
+        for open in self.state().opens.values() {
+            if let Ok(disk) = open.disk()
+                && disk.number == Some(handle)
+            {
+                disk.watching.end();
+            }
+        }
+    }
+
     /// An open that caches under a lease with this key.
     pub(crate) fn leased(&self, key: [u8; 16]) -> Option<Arc<Open>> {
         self.state().opens.values().find(|open| oplock::is_leased(open, key)).cloned()
