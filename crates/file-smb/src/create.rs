@@ -79,7 +79,7 @@ async fn on_disk(
     }
     let address = names::address(share, request.name)?;
     let smb = made(request)?;
-    let (cache, lease_key) = oplock::wanted(request, cx.connection.client_guid());
+    let oplock::Wanted { cache, lease_key, epoch } = oplock::wanted(cx, request);
     let wanted = |rights: Rights| {
         let disposition = disposition_of(request.create_disposition);
         let overwrites = matches!(disposition, Disposition::Overwrite | Disposition::OverwriteIf);
@@ -89,12 +89,14 @@ async fn on_disk(
             is_directory: kind_of(request.create_options),
             request: OpenRequest {
                 mode: rights.mode(request.share_access, overwrites),
+                reach: rights.reach(),
                 overwrites,
                 delete: DeleteIntent { delete_on_close: deletes, delete_access: rights.has(access::DELETE) },
             },
             smb: smb.clone(),
             cache,
             lease_key,
+            epoch,
             owner: Arc::clone(&cx.logon.owner),
         }
     };
@@ -117,9 +119,9 @@ async fn on_disk(
     let described = Described::of(&properties);
     // Directories are not cached.
     let lease = request.contexts.lease.filter(|_| lease_key.is_some() && !is_directory);
-    let caching = handle.caching();
+    let cached = handle.cache();
     let response = CreateResponse {
-        oplock_level: oplock::level_of(caching, lease.is_some()),
+        oplock_level: oplock::level_of(cached.held(), lease.is_some()),
         flags: 0,
         create_action: match (action, request.create_disposition) {
             (Action::Opened, _) => create_action::OPENED,
@@ -141,14 +143,14 @@ async fn on_disk(
         contexts.on_disk_id(properties.inode.number(), handle.file().share.number());
     }
     if let Some(lease) = &lease {
-        contexts.lease(&oplock::granted(lease, caching));
+        contexts.lease(&oplock::granted(lease, &cached));
     }
     let open = Open {
         id,
         tree: tree.id,
         rights,
         write_through: request.create_options & options::WRITE_THROUGH != 0,
-        what: What::Disk(Disk::new(handle, is_directory, lease.map(|lease| lease.key))),
+        what: What::Disk(Disk::new(handle, is_directory)),
     };
     if let Err(open) = cx.session.add(open) {
         let _closed = open.close(cx.files()).await;

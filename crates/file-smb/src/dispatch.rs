@@ -212,7 +212,7 @@ pub(crate) async fn all(
     if answers.is_empty() {
         return None;
     }
-    let frame = answers::frame(answers, sealer.as_deref())?;
+    let frame = answers::frame_in(answers, sealer.as_deref(), |bytes| connection.shared.spare.take(bytes))?;
     let room = work.room_for(&frame);
     Some((frame, room))
 }

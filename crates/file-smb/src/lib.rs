@@ -9,6 +9,7 @@
 
 mod answers;
 pub mod auth;
+mod clients;
 mod connection;
 mod create;
 pub mod credits;
@@ -39,6 +40,7 @@ mod sessions;
 mod set;
 pub mod signing;
 mod snapshots;
+mod spare;
 pub mod status;
 mod throttle;
 mod tree;

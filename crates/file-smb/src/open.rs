@@ -29,7 +29,6 @@ pub(crate) struct Open {
 }
 
 /// What is open.
-#[expect(clippy::large_enum_variant, reason = "pipes are few")]
 pub(crate) enum What {
     Disk(Disk),
     Pipe(Mutex<Pipe>),
@@ -42,8 +41,6 @@ pub(crate) struct Disk {
     pub(crate) number: Option<HandleId>,
     /// What a snapshot keeps, if that is open.
     kept: Option<Kept>,
-    /// The key of the lease that it caches under.
-    pub(crate) lease: Option<[u8; 16]>,
     handle: RwLock<Option<Handle>>,
     /// Where the listing of a directory is.
     pub(crate) cursor: Mutex<Cursor>,
@@ -55,12 +52,11 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    pub(crate) fn new(handle: Handle, is_directory: bool, lease: Option<[u8; 16]>) -> Self {
+    pub(crate) fn new(handle: Handle, is_directory: bool) -> Self {
         Self {
             is_directory,
             number: Some(handle.id()),
             kept: None,
-            lease,
             handle: RwLock::new(Some(handle)),
             cursor: Mutex::default(),
             position: AtomicU64::default(),
@@ -75,7 +71,6 @@ impl Disk {
             is_directory,
             number: None,
             kept: Some(kept),
-            lease: None,
             handle: RwLock::new(None),
             cursor: Mutex::default(),
             position: AtomicU64::default(),
@@ -173,7 +168,7 @@ pub(crate) struct Reply {
     pub(crate) status: NtStatus,
     pub(crate) body: Vec<u8>,
     /// What follows the body and is not copied.
-    pub(crate) payload: Bytes,
+    pub(crate) payload: Vec<Bytes>,
     /// The tree that a TREE_CONNECT made.
     pub(crate) tree: Option<u32>,
     /// What a CREATE opened: the open of related requests behind it.
@@ -186,5 +181,10 @@ impl Reply {
         let mut body = Vec::new();
         write(&mut body);
         Self { body, ..Self::default() }
+    }
+
+    /// Bytes of body and payload.
+    pub(crate) fn length(&self) -> usize {
+        self.payload.iter().map(Bytes::len).sum::<usize>().saturating_add(self.body.len())
     }
 }

@@ -78,7 +78,7 @@ impl InWork {
     pub(crate) fn room_for(&self, frame: &Frame) -> Option<Held> {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(room) = &mut room {
-            room.keep(frame.head.len().saturating_add(frame.payload.len()));
+            room.keep(frame.len());
         }
         room
     }

@@ -140,7 +140,7 @@ fn each_property_is_told_to_those_who_ask_for_it() {
     run(async {
         let world = World::new().await;
         world.create_file("f", 10).await.unwrap();
-        let (said, none) = (Some(TimeChange::At(Timestamp::from_seconds(9))), SmbChange::default());
+        let (said, none) = (Some(TimeChange::At(Timestamp::from_seconds(9).into())), SmbChange::default());
         let descriptor = SecurityDescriptor::from_sddl("O:BAG:BAD:(A;;FA;;;BA)").unwrap();
         let permission = Some(PermissionChange::Descriptor(descriptor));
         let attributes = Some(FileAttributes::READ_ONLY);

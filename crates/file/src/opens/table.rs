@@ -1,6 +1,6 @@
 //! The table itself: the states of all files in shards, the tree of places, the deadlines of breaks, and the bounds.
 //!
-//! Invariants: locks are taken in the order shard, places, deadlines, and never two shards at once; holders are told and
+//! Invariants: locks are taken in the order shard, places, deadlines, lease keys, and never two shards at once; holders are told and
 //! waiters woken after every lock is released; a file that nothing is known of has no entry.
 
 use std::{
@@ -17,6 +17,7 @@ use types::{Inode, UnitId, limits};
 use super::{
     caching::{Deadlines, Notice, Owner},
     claims::ClaimKind,
+    lease_keys::LeaseKeys,
     place::{FileKey, HandleId},
     places::Places,
     refusal::TooManyWaiters,
@@ -36,6 +37,7 @@ pub(super) struct Table {
     hasher: RandomState,
     places: Mutex<Places>,
     deadlines: Mutex<Deadlines>,
+    lease_keys: Mutex<LeaseKeys>,
     /// Removals that were begun and that nobody works on.
     unfinished: Mutex<VecDeque<FileKey>>,
     /// Opens, tentative or not, and removals.
@@ -66,6 +68,7 @@ impl Default for Table {
             hasher: RandomState::new(),
             places: Mutex::default(),
             deadlines: Mutex::default(),
+            lease_keys: Mutex::default(),
             unfinished: Mutex::default(),
             seats: AtomicUsize::new(0),
             waiters: AtomicUsize::new(0),
@@ -135,6 +138,10 @@ impl Table {
 
     pub(super) fn deadlines(&self) -> MutexGuard<'_, Deadlines> {
         lock(&self.deadlines)
+    }
+
+    pub(super) fn lease_keys(&self) -> MutexGuard<'_, LeaseKeys> {
+        lock(&self.lease_keys)
     }
 
     pub(super) fn unfinished(&self) -> MutexGuard<'_, VecDeque<FileKey>> {
@@ -238,6 +245,7 @@ impl Table {
             path_nodes,
             path_entries,
             deadlines: self.deadlines().len(),
+            lease_keys: self.lease_keys().len(),
             unfinished: self.unfinished().len(),
         }
     }
@@ -262,6 +270,8 @@ pub struct Census {
     pub path_entries: usize,
     /// Breaks that wait for an answer.
     pub deadlines: usize,
+    /// Lease keys that are in use.
+    pub lease_keys: usize,
     /// Removals that nobody works on.
     pub unfinished: usize,
 }

@@ -230,7 +230,7 @@ fn handles_are_closed_by_force() {
 
 fn lease(session: &Session, place: &Place, key: u8, wanted: Caching) -> file::opens::Asking {
     let mut asking = caching(asking(place, session, "RW", "RWD"), CacheGrant::Lease(wanted));
-    asking.lease_key = Some(LeaseKey { client: [1; 16], key: [key; 16] });
+    asking.lease_key = Some(LeaseKey { account: SHARE, client: [1; 16], key: [key; 16] });
     asking
 }
 
@@ -245,7 +245,7 @@ fn handles_under_one_lease_key_share_a_cache() {
 
     let other = Session::new(2);
     let waiting = ticket(opens.open(&lease(&other, &place, 2, Caching::Rwh), NOW).unwrap());
-    let key = CacheKey::Lease(LeaseKey { client: [1; 16], key: [1; 16] });
+    let key = CacheKey::Lease(LeaseKey { account: SHARE, client: [1; 16], key: [1; 16] });
     let notices = session.take_notices();
     let [Notice::Break { key: told, to, must_acknowledge, .. }] = notices.as_slice() else { panic!("{notices:?}") };
     assert_eq!((*told, *to, *must_acknowledge), (key, CacheGrant::Lease(Caching::Rh), true));
