@@ -24,6 +24,7 @@ mod lock;
 mod logon;
 mod names;
 mod negotiate;
+mod notify;
 mod open;
 mod oplock;
 pub mod pipe;

@@ -12,7 +12,10 @@ use file::{
 };
 use tokio::sync::{Mutex, RwLock, RwLockReadGuard};
 
-use crate::{NtStatus, directory::Cursor, errors::status_of, pipes::Pipe, rights::Rights, view::View, wire::FileId};
+use crate::{
+    NtStatus, directory::Cursor, errors::status_of, notify::Watching, pipes::Pipe, rights::Rights, view::View,
+    wire::FileId,
+};
 
 /// One open.
 pub(crate) struct Open {
@@ -44,6 +47,8 @@ pub(crate) struct Disk {
     /// What a client set and asks for again; nothing happens by it.
     pub(crate) position: AtomicU64,
     pub(crate) mode: AtomicU32,
+    /// Who is told what changes in it.
+    pub(crate) watching: Watching,
 }
 
 impl Disk {
@@ -56,6 +61,7 @@ impl Disk {
             cursor: Mutex::default(),
             position: AtomicU64::default(),
             mode: AtomicU32::default(),
+            watching: Watching::default(),
         }
     }
 
@@ -69,6 +75,7 @@ impl Disk {
             cursor: Mutex::default(),
             position: AtomicU64::default(),
             mode: AtomicU32::default(),
+            watching: Watching::default(),
         }
     }
 
@@ -106,6 +113,7 @@ impl Disk {
     /// # Errors
     /// It was closed already, or what was written could not be stored.
     pub(crate) async fn close(&self, files: &Files) -> Result<(), NtStatus> {
+        self.watching.end();
         if self.kept.is_some() {
             return Ok(());
         }
