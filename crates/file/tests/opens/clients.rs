@@ -16,12 +16,12 @@ use file::opens::{
 use proptest::prelude::*;
 use types::Timestamp;
 
+mod plain;
+
+use self::plain::{Does, H, Held, Key, Known, Model, R, W, clash};
 use crate::support::{FREE, NOW, SHARE, Session, a_file, asking, caching, on_close, request};
 
 const CLIENTS: usize = 3;
-const R: u8 = 1;
-const H: u8 = 2;
-const W: u8 = 4;
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
@@ -87,181 +87,6 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
         2 => index().prop_map(Action::GiveUp),
     ];
     prop::collection::vec(action, 1..60)
-}
-
-/// The client of a lease, or the number of a handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    Lease(usize),
-    Handle(usize),
-}
-
-#[derive(Clone, Debug)]
-struct Known {
-    number: usize,
-    client: usize,
-    access: u8,
-    share: u8,
-    on_close: bool,
-    key: Key,
-    /// Exclusive or not, of the same bytes.
-    locks: Vec<bool>,
-}
-
-#[derive(Clone, Debug)]
-struct Held {
-    key: Key,
-    client: usize,
-    bits: u8,
-    epoch: u16,
-    /// What was told, what is left in the end, and when the time is up.
-    breaking: Option<(u8, u8, Timestamp)>,
-}
-
-impl Held {
-    fn is_oplock(&self) -> bool {
-        matches!(self.key, Key::Handle(_))
-    }
-}
-
-/// A break that a client must have been told of.
-type Told = (usize, Key, u8, u8, bool);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
-    Read,
-    Change,
-    Conflict,
-    Delete,
-    Replace,
-}
-
-#[derive(Default)]
-struct Model {
-    opens: Vec<Known>,
-    caches: Vec<Held>,
-    disposition: bool,
-    told: Vec<Told>,
-    last: usize,
-}
-
-fn clash(a: (u8, u8), b: (u8, u8)) -> bool {
-    a.0 != 0 && b.0 != 0 && (a.0 & !b.1 != 0 || b.0 & !a.1 != 0)
-}
-
-impl Model {
-    fn bits(&self, key: Key) -> u8 {
-        self.caches.iter().find(|cache| cache.key == key).map_or(0, |cache| cache.bits)
-    }
-
-    fn settle(&mut self, now: Timestamp) {
-        for cache in &mut self.caches {
-            if cache.breaking.is_some_and(|(_, _, deadline)| deadline <= now) {
-                (cache.bits, cache.breaking) = (0, None);
-            }
-        }
-    }
-
-    /// Whether whoever does it has to wait for the client.
-    fn breaks(&mut self, key: Key, does: Does, now: Timestamp) -> bool {
-        let Some(cache) = self.caches.iter_mut().find(|cache| cache.key == key) else { return false };
-        let held = cache.bits;
-        let (mut left, waits) = match does {
-            Does::Read => (held & !W, true),
-            Does::Change => (0, held & W != 0),
-            Does::Conflict | Does::Delete => (held & !H, true),
-            Does::Replace => (0, held & (W | H) != 0),
-        };
-        if left == held {
-            return false;
-        }
-        if cache.is_oplock() {
-            left &= R;
-        }
-        let answers = held & (W | H) != 0;
-        match &mut cache.breaking {
-            Some((to, then, _)) => {
-                *then &= left;
-                waits || *to & !left != 0
-            }
-            None => {
-                cache.epoch += 1;
-                self.told.push((cache.client, key, held, left, answers));
-                if answers {
-                    cache.breaking = Some((left, left, now.saturating_add(BREAK_TIMEOUT)));
-                } else {
-                    cache.bits = left;
-                }
-                waits
-            }
-        }
-    }
-
-    /// Breaks what others have for something that is done through a handle. The cache that is waited for.
-    fn breaks_others(&mut self, own: Key, does: Does, now: Timestamp) -> Option<Key> {
-        let keys: Vec<_> = self.caches.iter().map(|cache| (cache.key, cache.is_oplock() && cache.bits == R)).collect();
-        let mut waits_for = None;
-        for (key, is_level_two) in keys {
-            let loses = key != own || (does == Does::Change && is_level_two);
-            if loses && self.breaks(key, does, now) {
-                waits_for = waits_for.or(Some(key));
-            }
-        }
-        waits_for
-    }
-
-    fn answer(&mut self, at: usize, kept: u8, now: Timestamp) -> bool {
-        let cache = &mut self.caches[at];
-        let Some((to, then, _)) = cache.breaking else { return false };
-        if kept & !to != 0 {
-            return false;
-        }
-        (cache.bits, cache.breaking) = (kept, None);
-        if kept & !then != 0 {
-            let answers = kept & (W | H) != 0;
-            let next = if answers && then == 0 { R } else { then };
-            self.told.push((cache.client, cache.key, kept, next, answers));
-            if answers {
-                cache.breaking = Some((next, then, now.saturating_add(BREAK_TIMEOUT)));
-            } else {
-                cache.bits = next;
-            }
-        }
-        true
-    }
-
-    fn granted(&self, key: Key, wanted: u8) -> u8 {
-        let others: Vec<_> = self.caches.iter().filter(|cache| cache.key != key).collect();
-        let opened = self.opens.iter().any(|open| open.key != key && open.access != 0);
-        let any = |bit: u8, oplock: Option<bool>| {
-            others.iter().any(|cache| cache.bits & bit != 0 && oplock.is_none_or(|is| cache.is_oplock() == is))
-        };
-        let locked = self.opens.iter().any(|open| !open.locks.is_empty());
-        if locked || any(W, None) {
-            return 0;
-        }
-        let alone = !opened && !any(R, None);
-        match key {
-            Key::Handle(_) if any(H, Some(false)) => 0,
-            Key::Handle(_) if alone => wanted,
-            Key::Handle(_) => wanted & R,
-            Key::Lease(_) => wanted & if alone { 7 } else { !W } & if any(R, Some(true)) { !H } else { 7 },
-        }
-    }
-
-    fn close(&mut self, number: usize) {
-        let at = self.opens.iter().position(|open| open.number == number).unwrap();
-        let open = self.opens.remove(at);
-        if !self.opens.iter().any(|other| other.key == open.key) {
-            if let Some(at) = self.caches.iter().position(|cache| cache.key == open.key) {
-                self.caches.swap_remove(at);
-            }
-        }
-        self.disposition |= open.on_close;
-        if self.opens.is_empty() {
-            self.disposition = false;
-        }
-    }
 }
 
 fn caching_of(bits: u8) -> Caching {
@@ -594,7 +419,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
 
     #[test]
     fn several_clients_and_rest_do_what_a_plain_model_says(actions in actions()) {
