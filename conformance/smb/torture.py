@@ -21,7 +21,7 @@ from lazuli import ACCOUNT, KEY, Server
 HERE = pathlib.Path(__file__).resolve().parent
 SUITES = ["connect", "tcon", "create", "mkdir", "read", "rw", "sharemode", "deny", "delete-on-close-perms", "dir", "rename",
           "getinfo", "setinfo", "compound", "compound_find", "credits", "session", "timestamps", "fileid", "maxfid",
-          "secleak", "session-id", "notify", "compound_async"]
+          "secleak", "session-id", "notify", "compound_async", "oplock", "lease"]
 # Those that take seconds, and together show most of what can break.
 QUICK = ["connect", "tcon", "mkdir", "read", "rw", "sharemode", "deny", "delete-on-close-perms", "rename", "compound",
          "credits", "fileid", "session-id", "compound_async", "notify.valid-req", "notify.tcon", "notify.close", "notify.double",

@@ -304,6 +304,7 @@ async fn one(
         header,
         is_last,
         pending: std::sync::atomic::AtomicU64::new(0),
+        waits: std::sync::atomic::AtomicU64::new(0),
         cancel: connection.over.child_token(),
         sealed,
         frame: work,

@@ -30,6 +30,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) is_last: bool,
     /// The number under which it was told to wait; 0 when it was not.
     pub(crate) pending: AtomicU64,
+    /// The number under which it waits, told or not.
+    pub(crate) waits: AtomicU64,
     pub(crate) cancel: CancellationToken,
     /// It came encrypted, so it is answered so.
     pub(crate) sealed: bool,
@@ -105,13 +107,18 @@ impl Cx<'_> {
         }
     }
 
-    /// Tells the client, once, that it takes a while, behind what the frame has been answered so far. What waits for others is
-    /// not in work.
+    /// Begins to wait, and tells the client so, once, behind what the frame has been answered so far. In the middle of a
+    /// compound it is not told; giving up works all the same, by the number of the message. What waits for others is not in
+    /// work.
     pub(crate) async fn pend(&self) {
-        if !self.is_last || self.pending.load(Ordering::Relaxed) != 0 {
+        if self.waits.load(Ordering::Relaxed) != 0 {
             return;
         }
         let id = self.connection.wait_begins(self.header.message_id, &self.cancel);
+        self.waits.store(id, Ordering::Relaxed);
+        if !self.is_last {
+            return;
+        }
         self.pending.store(id, Ordering::Relaxed);
         drop(self.frame.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
         let before = self.frame.answered();
@@ -130,7 +137,7 @@ impl Cx<'_> {
 
 impl Drop for Cx<'_> {
     fn drop(&mut self) {
-        let id = self.pending.load(Ordering::Relaxed);
+        let id = self.waits.load(Ordering::Relaxed);
         if id != 0 {
             self.connection.wait_ends(id);
         }
