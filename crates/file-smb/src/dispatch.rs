@@ -19,6 +19,7 @@ use crate::{
     request::Cx,
     session::{Logon, Session},
     set, tree,
+    turn::Turn,
     wire::{
         FileId,
         compound::{self, Part},
@@ -313,7 +314,7 @@ async fn route(
         Request::Logoff => {
             cx.connection.sessions().remove(&session.id);
             cx.connection.shared.sessions.forget(session.id);
-            session.end(cx.files()).await;
+            session.lose(&cx.connection.shared).await;
             return Ok(Reply::body(|body| Empty {}.write(body)));
         }
         Request::TreeConnect(request) => return tree::connect(cx, request).await,
@@ -357,6 +358,10 @@ async fn on_open(
     part: &Part<'_>,
     frame: &Bytes,
 ) -> Result<Reply, NtStatus> {
+    let _turn = match request {
+        Request::Write(_) | Request::SetInfo(_) | Request::Ioctl(_) => Some(Turn::begin(cx, open)?),
+        _ => None,
+    };
     match request {
         Request::Read(request) => read_write::read(cx, open, request).await,
         Request::Write(request) => {

@@ -217,13 +217,13 @@ async fn step(
     Ok(Stepped::Done(session, buffer))
 }
 
-/// The client was cut off and is back: what it had open before is closed.
+/// The client was cut off and is back: of what it had open before, durable handles stay.
 async fn end_previous(connection: &Arc<Connection>, id: u64, unit: types::UnitId) {
     let shared = &connection.shared;
     let Some(previous) = shared.sessions.get(id) else { return };
     if previous.logon().is_ok_and(|logon| logon.grant.account().unit == unit) {
         shared.sessions.forget(id);
-        previous.end(&shared.files).await;
+        previous.lose(shared).await;
     }
 }
 

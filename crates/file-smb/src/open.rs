@@ -2,7 +2,10 @@
 //!
 //! **Invariant.** A handle is closed once. Whoever uses it holds it for reading, so a close waits for what is under way.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{
+    Arc, Mutex as Lock, MutexGuard, PoisonError,
+    atomic::{AtomicU32, AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
 use file::{
@@ -12,7 +15,18 @@ use file::{
 };
 use tokio::sync::{Mutex, RwLock, RwLockReadGuard};
 
-use crate::{NtStatus, directory::Cursor, errors::status_of, pipes::Pipe, rights::Rights, view::View, wire::FileId};
+use crate::{
+    NtStatus,
+    creates::{Created, Made},
+    directory::Cursor,
+    durable::Durable,
+    errors::status_of,
+    pipes::Pipe,
+    rights::Rights,
+    sequences::{ChannelSequence, LockSequences},
+    view::View,
+    wire::FileId,
+};
 
 /// One open.
 pub(crate) struct Open {
@@ -22,7 +36,42 @@ pub(crate) struct Open {
     pub(crate) rights: Rights,
     /// Every write is durable before it is answered.
     pub(crate) write_through: bool,
+    pub(crate) remembered: Arc<Remembered>,
     pub(crate) what: What,
+}
+
+/// What is remembered of an open, also when its connection is lost.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    /// How it outlives its connection, if it does.
+    pub(crate) durable: Option<Durable>,
+    /// What its CREATE did.
+    pub(crate) action: u32,
+    /// The guid of its CREATE.
+    created: Option<Created>,
+    lock_sequences: Lock<LockSequences>,
+    channel: Lock<ChannelSequence>,
+}
+
+impl Remembered {
+    pub(crate) fn new(durable: Option<Durable>, action: u32, created: Option<Created>) -> Self {
+        Self { durable, action, created, ..Self::default() }
+    }
+
+    /// The guid of its CREATE leads here.
+    pub(crate) fn made(&self, made: Made) {
+        if let Some(created) = &self.created {
+            created.made(made);
+        }
+    }
+
+    pub(crate) fn lock_sequences(&self) -> MutexGuard<'_, LockSequences> {
+        self.lock_sequences.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn channel(&self) -> MutexGuard<'_, ChannelSequence> {
+        self.channel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What is open.
@@ -60,6 +109,11 @@ impl Disk {
             position: AtomicU64::default(),
             mode: AtomicU32::default(),
         }
+    }
+
+    /// What its client had set, before it was gone.
+    pub(crate) fn with(self, position: u64, mode: u32) -> Self {
+        Self { position: AtomicU64::new(position), mode: AtomicU32::new(mode), ..self }
     }
 
     /// What a snapshot keeps.
@@ -103,6 +157,16 @@ impl Disk {
         }
         let guard = self.handle.read().await;
         RwLockReadGuard::try_map(guard, Option::as_ref).map(Used).map_err(|_| NtStatus::FILE_CLOSED)
+    }
+
+    /// Takes the handle away: its connection is lost.
+    pub(crate) async fn detach(&self) -> Option<Handle> {
+        self.handle.write().await.take()
+    }
+
+    /// Puts it back, to be closed.
+    pub(crate) async fn attach(&self, handle: Handle) {
+        *self.handle.write().await = Some(handle);
     }
 
     /// Closes it, with what was written.

@@ -10,7 +10,7 @@ use file::Files;
 use net::{Bounds, Protocol};
 use tokio::sync::Semaphore;
 
-use crate::{connection, sessions::Sessions, throttle::Throttle, wire::FileId};
+use crate::{connection, creates::Creates, orphans::Orphans, sessions::Sessions, throttle::Throttle, wire::FileId};
 
 /// Bytes of frames that are being read or done, of all connections.
 const INCOMING_BYTES: usize = 256 * 1024 * 1024;
@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) strangers: Arc<Semaphore>,
     pub(crate) outgoing: Arc<Semaphore>,
     pub(crate) sessions: Sessions,
+    pub(crate) creates: Creates,
+    pub(crate) orphans: Arc<Orphans>,
     next_file: AtomicU64,
 }
 
@@ -70,6 +72,8 @@ impl SmbService {
             strangers: Arc::new(Semaphore::new(STRANGERS_BYTES)),
             outgoing: Arc::new(Semaphore::new(OUTGOING_BYTES)),
             sessions: Sessions::default(),
+            creates: Creates::default(),
+            orphans: Arc::default(),
             next_file: AtomicU64::new(1),
         };
         Some(Self { shared: Arc::new(shared) })

@@ -46,6 +46,8 @@ pub(super) struct Open {
     pub(super) doomed: bool,
     pub(super) opened_at: Timestamp,
     pub(super) reconnected_at: Option<Timestamp>,
+    /// Its client is gone: its number among [`super::orphans::Orphans`].
+    pub(super) orphan: Option<u64>,
 }
 
 impl Open {
@@ -207,7 +209,7 @@ impl InUse {
         decide_open(request, file, self.opens.iter().map(|open| self.beside(open, key)))
     }
 
-    fn beside(&self, open: &Open, key: Option<CacheKey>) -> FileOpen {
+    pub(super) fn beside(&self, open: &Open, key: Option<CacheKey>) -> FileOpen {
         FileOpen { mode: open.mode, cache: self.caching(open), same_lease_key: Some(open.cache) == key }
     }
 
@@ -248,6 +250,7 @@ impl InUse {
         now: Timestamp,
         act: &mut Act<'_>,
     ) -> Option<CacheKey> {
+        self.orphans_give_way_to_handle(own, trigger, act);
         let told = self.caches.iter().filter(|cache| cache.key != own).map(|cache| (cache.key, trigger));
         let told: Vec<_> = told.collect();
         self.break_all(told, now, act)

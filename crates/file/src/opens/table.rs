@@ -1,6 +1,6 @@
 //! The table itself: the states of all files in shards, the tree of places, the deadlines of breaks, and the bounds.
 //!
-//! Invariants: locks are taken in the order shard, places, deadlines, and never two shards at once; holders are told and
+//! Invariants: locks are taken in the order shard, places, deadlines, orphans, and never two shards at once; holders are told and
 //! waiters woken after every lock is released; a file that nothing is known of has no entry.
 
 use std::{
@@ -17,6 +17,7 @@ use types::{Inode, UnitId, limits};
 use super::{
     caching::{Deadlines, Notice, Owner},
     claims::ClaimKind,
+    orphans::Orphans,
     place::{FileKey, HandleId},
     places::Places,
     refusal::TooManyWaiters,
@@ -36,6 +37,7 @@ pub(super) struct Table {
     hasher: RandomState,
     places: Mutex<Places>,
     deadlines: Mutex<Deadlines>,
+    orphans: Mutex<Orphans>,
     /// Removals that were begun and that nobody works on.
     unfinished: Mutex<VecDeque<FileKey>>,
     /// Opens, tentative or not, and removals.
@@ -66,6 +68,7 @@ impl Default for Table {
             hasher: RandomState::new(),
             places: Mutex::default(),
             deadlines: Mutex::default(),
+            orphans: Mutex::default(),
             unfinished: Mutex::default(),
             seats: AtomicUsize::new(0),
             waiters: AtomicUsize::new(0),
@@ -135,6 +138,10 @@ impl Table {
 
     pub(super) fn deadlines(&self) -> MutexGuard<'_, Deadlines> {
         lock(&self.deadlines)
+    }
+
+    pub(super) fn orphans(&self) -> MutexGuard<'_, Orphans> {
+        lock(&self.orphans)
     }
 
     pub(super) fn unfinished(&self) -> MutexGuard<'_, VecDeque<FileKey>> {
@@ -239,6 +246,7 @@ impl Table {
             path_entries,
             deadlines: self.deadlines().len(),
             unfinished: self.unfinished().len(),
+            orphans: self.orphans().len(),
         }
     }
 }
@@ -264,4 +272,6 @@ pub struct Census {
     pub deadlines: usize,
     /// Removals that nobody works on.
     pub unfinished: usize,
+    /// Handles whose clients are gone and may come back.
+    pub orphans: usize,
 }
