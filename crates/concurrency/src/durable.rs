@@ -4,7 +4,7 @@
 //! give way, and what a client has to show to take one back. Must never close or hand over anything itself: the table of
 //! opens does.
 //!
-//! Invariants: an orphan never keeps anybody waiting, and nobody else loses anything by it; only the account that opened can
+//! Invariants: an orphan never keeps anybody waiting; only the account that opened can
 //! take back, and who caches under a lease only as the same client.
 
 use std::time::Duration;
@@ -37,27 +37,57 @@ pub const fn may_be_durable(held: CacheGrant) -> bool {
     held.caching().has_handle()
 }
 
-/// Whether a durable open becomes an orphan when its connection is lost, and is not closed: it still caches the handle, and
-/// nobody waits for an answer of its client.
+/// How an open outlives its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// As long as nobody wants what it holds.
+    Durable,
+    /// Also when somebody does: others are refused until its time is up.
+    Resilient,
+}
+
+/// Whether an open becomes an orphan when its connection is lost, and is not closed. A durable one must still cache the handle,
+/// and nobody may be waiting for an answer of its client.
 ///
 /// ```
-/// use concurrency::durable::outlives_connection;
+/// use concurrency::durable::{Kind, outlives_connection};
 /// use concurrency::oplock::{CacheGrant, CacheState, OplockLevel, Trigger};
 /// use types::Timestamp;
 /// let held = CacheState::new(CacheGrant::Oplock(OplockLevel::Batch));
-/// assert!(outlives_connection(&held));
-/// assert!(!outlives_connection(&held.trigger(Trigger::Read, Timestamp::from_seconds(1)).0), "somebody waits");
+/// assert!(outlives_connection(Kind::Durable, Some(&held)));
+/// let broken = held.trigger(Trigger::Read, Timestamp::from_seconds(1)).0;
+/// assert!(!outlives_connection(Kind::Durable, Some(&broken)), "somebody waits");
+/// assert!(outlives_connection(Kind::Resilient, Some(&broken)) && outlives_connection(Kind::Resilient, None));
 /// ```
 #[must_use]
-pub const fn outlives_connection(held: &CacheState) -> bool {
-    may_be_durable(held.held()) && !held.is_breaking()
+pub fn outlives_connection(kind: Kind, held: Option<&CacheState>) -> bool {
+    match kind {
+        Kind::Durable => held.is_some_and(|held| may_be_durable(held.held()) && !held.is_breaking()),
+        Kind::Resilient => true,
+    }
 }
 
-/// Whether an orphan is closed because of what somebody else does: its client would lose a part of its cache, and cannot be
-/// told, or its share mode is in the way. What takes nothing away from it leaves it as it is.
+/// What becomes of an orphan when somebody else does something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// It stays as it is.
+    Stays,
+    /// It caches nothing any more: its client cannot be told.
+    LosesItsCache,
+    /// It is closed.
+    Ends,
+}
+
+/// What becomes of an orphan when its client would lose a part of its cache, or when its share mode is in the way. What takes
+/// nothing away from it leaves it as it is.
 #[must_use]
-pub fn gives_way(held: CacheGrant, trigger: Option<Trigger>, conflicts: bool) -> bool {
-    conflicts || trigger.is_some_and(|trigger| cache_break(held, trigger).is_some())
+pub fn fate(kind: Kind, held: CacheGrant, trigger: Option<Trigger>, conflicts: bool) -> Fate {
+    let breaks = trigger.is_some_and(|trigger| cache_break(held, trigger).is_some());
+    match kind {
+        Kind::Durable if conflicts || breaks => Fate::Ends,
+        Kind::Resilient if breaks => Fate::LosesItsCache,
+        Kind::Durable | Kind::Resilient => Fate::Stays,
+    }
 }
 
 /// What is known of a durable open, and what somebody shows who wants to take it back.

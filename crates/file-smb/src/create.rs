@@ -226,6 +226,8 @@ async fn previous_version(
 /// What the answer to a CREATE says about an open that exists, besides its properties.
 pub(crate) struct Shown<'a> {
     pub(crate) action: u32,
+    /// The level of the oplock, when it is not the one that is held.
+    pub(crate) level: Option<u8>,
     pub(crate) durable: Option<&'a Durable>,
 }
 
@@ -241,7 +243,7 @@ pub(crate) async fn answer_about(
     let (described, caching) = (Described::of(&properties), handle.caching());
     let lease = request.contexts.lease.filter(|lease| oplock::is_leased(open, lease.key));
     let response = CreateResponse {
-        oplock_level: oplock::level_of(caching, lease.is_some()),
+        oplock_level: shown.level.unwrap_or_else(|| oplock::level_of(caching, lease.is_some())),
         flags: 0,
         create_action: shown.action,
         times: described.times(),

@@ -345,9 +345,11 @@ async fn route(
     };
     if let Request::Close(request) = request {
         let open = session.take(id, tree_id)?;
+        open.remembered.is_used();
         return read_write::close(cx, &open, request).await;
     }
     let open = session.open(id, tree_id)?;
+    open.remembered.is_used();
     on_open(cx, &open, request, part, frame).await
 }
 

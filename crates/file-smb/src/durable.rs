@@ -10,15 +10,18 @@ use crate::{
     NtStatus,
     create::{self, Shown},
     creates::{Beginning, Created, Made},
+    ioctl,
     open::{Open, Reply},
     orphans::Orphan,
     request::Cx,
-    session::Tree,
+    session::{Tree, TreeShare},
     wire::{
         FileId,
-        create::CreateRequest,
+        create::{CreateRequest, create_action, oplock_level},
         create_contexts::{CreateContexts, ResponseContexts},
+        fsctl::{self, Resiliency},
         header::flags,
+        ioctl::IoctlRequest,
         negotiate::dialect,
         text,
     },
@@ -105,6 +108,27 @@ pub(crate) fn is_third_dialect(cx: &Cx<'_>) -> bool {
     cx.connection.negotiated.get().is_some_and(|how| how.dialect >= dialect::SMB_3_0)
 }
 
+/// LMR_REQUEST_RESILIENCY: an open outlives its connection, whatever it caches.
+pub(crate) fn resilient(cx: &Cx<'_>, open: &Open, request: &IoctlRequest<'_>) -> Result<Reply, NtStatus> {
+    let asked: Resiliency = fsctl::read(request.input)?;
+    let timeout = Duration::from_millis(u64::from(asked.timeout_ms));
+    let tree = cx.session.tree(open.tree)?;
+    let (TreeShare::Disk(share), false) = (&tree.share, open.disk()?.is_directory) else {
+        return Err(NtStatus::INVALID_DEVICE_REQUEST);
+    };
+    if timeout > durable::LONGEST_TIMEOUT {
+        return Err(NtStatus::INVALID_PARAMETER);
+    }
+    open.remembered.becomes_resilient(Durable {
+        timeout: durable::timeout(timeout),
+        is_second: false,
+        create_guid: None,
+        client: cx.connection.client_guid(),
+        share: share.clone(),
+    });
+    Ok(ioctl::reply(request, &[]))
+}
+
 /// A CREATE with a guid begins: the guid, if it is the first one, or the answer to the one before.
 pub(crate) async fn begin(
     cx: &Cx<'_>,
@@ -138,7 +162,11 @@ async fn replayed(cx: &Cx<'_>, request: &CreateRequest<'_>, open: &Open) -> Resu
         return Err(NtStatus::ACCESS_DENIED);
     }
     let handle = disk.handle().await?;
-    let shown = Shown { action: open.remembered.action, durable: open.remembered.durable.as_ref() };
+    // Of an oplock, what is asked for is told, and not what is held: as Windows has it.
+    let level = request.requested_oplock_level;
+    let is_told = matches!(level, oplock_level::BATCH | oplock_level::LEASE);
+    let durable = open.remembered.durable().filter(|_| is_told);
+    let shown = Shown { action: open.remembered.action, level: disk.lease.is_none().then_some(level), durable };
     create::answer_about(cx, request, open, &handle, &shown).await
 }
 
@@ -168,7 +196,7 @@ pub(crate) async fn back(
         return Err(NtStatus::NETWORK_NAME_DELETED);
     }
     let handle = open.disk()?.handle().await?;
-    let shown = Shown { action: crate::wire::create::create_action::OPENED, durable: None };
+    let shown = Shown { action: create_action::OPENED, level: None, durable: None };
     create::answer_about(cx, request, &open, &handle, &shown).await
 }
 
@@ -179,7 +207,7 @@ fn check(
     orphan: &Orphan,
     create_guid: Option<[u8; 16]>,
 ) -> Result<(), NtStatus> {
-    let durable = orphan.remembered.durable.as_ref().ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
+    let (_, durable) = orphan.remembered.kept().ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
     let path = cx.files().opens().path(orphan.file).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
     let path = file::upcased_name(&path);
     let name = file::upcased_name(&text::decode(request.name).unwrap_or_default().replace('\\', "/"));

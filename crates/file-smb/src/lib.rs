@@ -10,6 +10,7 @@
 mod answers;
 pub mod auth;
 mod connection;
+mod copy_chunk;
 mod create;
 mod creates;
 pub mod credits;
@@ -42,6 +43,7 @@ mod sessions;
 mod set;
 pub mod signing;
 mod snapshots;
+mod sparse;
 pub mod status;
 mod throttle;
 mod tree;

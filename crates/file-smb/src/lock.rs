@@ -5,7 +5,7 @@ use concurrency::range_lock::{ByteRange, LockKind, LockRefusal};
 use file::opens::{Locking, NotLocked, NotUnlocked};
 
 use crate::{
-    NtStatus, durable,
+    NtStatus,
     open::{Open, Reply},
     request::Cx,
     wire::{
@@ -29,8 +29,7 @@ pub(crate) async fn lock(cx: &Cx<'_>, open: &Open, request: &LockRequest<'_>) ->
     }
     let elements: Vec<LockElement> = request.elements().collect();
     let first = elements.first().ok_or(NtStatus::INVALID_PARAMETER)?;
-    let remembers = open.remembered.durable.is_some() || durable::is_third_dialect(cx);
-    let (bucket, number) = if remembers { request.sequence() } else { (0, 0) };
+    let (bucket, number) = if open.remembered.kept().is_some() { request.sequence() } else { (0, 0) };
     if open.remembered.lock_sequences().begin(bucket, number) {
         // It was done, and its answer was lost.
         return Ok(Reply::body(|body| Empty {}.write(body)));

@@ -8,6 +8,7 @@ use std::sync::{
 };
 
 use bytes::Bytes;
+use concurrency::durable::Kind;
 use file::{
     Files,
     kept::Kept,
@@ -44,23 +45,51 @@ pub(crate) struct Open {
 #[derive(Default)]
 pub(crate) struct Remembered {
     /// How it outlives its connection, if it does.
-    pub(crate) durable: Option<Durable>,
+    durable: Option<Arc<Durable>>,
     /// What its CREATE did.
     pub(crate) action: u32,
-    /// The guid of its CREATE.
-    created: Option<Created>,
+    /// The guid of its CREATE, until the client has shown that it knows the answer.
+    created: Lock<Option<Created>>,
+    /// It was made resilient.
+    resilient: Lock<Option<Arc<Durable>>>,
     lock_sequences: Lock<LockSequences>,
     channel: Lock<ChannelSequence>,
 }
 
 impl Remembered {
     pub(crate) fn new(durable: Option<Durable>, action: u32, created: Option<Created>) -> Self {
-        Self { durable, action, created, ..Self::default() }
+        Self { durable: durable.map(Arc::new), action, created: Lock::new(created), ..Self::default() }
+    }
+
+    /// How it outlives its connection, if it does.
+    pub(crate) fn kept(&self) -> Option<(Kind, Arc<Durable>)> {
+        let resilient = self.resilient.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let durable = || self.durable.clone().map(|durable| (Kind::Durable, durable));
+        resilient.map(|resilient| (Kind::Resilient, resilient)).or_else(durable)
+    }
+
+    /// As it was when it was opened.
+    pub(crate) fn durable(&self) -> Option<&Durable> {
+        self.durable.as_deref()
+    }
+
+    /// From now on it outlives its connection in this way.
+    pub(crate) fn becomes_resilient(&self, how: Durable) {
+        *self.resilient.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(how));
+    }
+
+    /// Something is asked of the open: whoever sends its CREATE again from now on wants another one.
+    pub(crate) fn is_used(&self) {
+        drop(self.created().take());
+    }
+
+    fn created(&self) -> MutexGuard<'_, Option<Created>> {
+        self.created.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The guid of its CREATE leads here.
     pub(crate) fn made(&self, made: Made) {
-        if let Some(created) = &self.created {
+        if let Some(created) = &*self.created() {
             created.made(made);
         }
     }

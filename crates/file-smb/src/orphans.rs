@@ -99,7 +99,7 @@ pub(crate) fn keeper(shared: &Arc<Shared>, owner: &Owner) -> Arc<Owner> {
 /// An open whose connection is lost: a durable one stays, and what was written to its file is to be flushed. `None` when it is to be
 /// closed.
 pub(crate) async fn leave(shared: &Arc<Shared>, logon: &Logon, keeper: &Arc<Owner>, open: &Open) -> Option<FileKey> {
-    let timeout = open.remembered.durable.as_ref()?.timeout;
+    let (kind, how) = open.remembered.kept()?;
     let disk = open.disk().ok()?;
     let handle = disk.detach().await?;
     let (file, number, account) = (handle.file(), handle.id(), logon.grant.account().unit);
@@ -117,7 +117,8 @@ pub(crate) async fn leave(shared: &Arc<Shared>, logon: &Logon, keeper: &Arc<Owne
     };
     // Before it is one: who closes it then finds it here.
     shared.orphans.add(orphan);
-    let keeping = Keeping { account, until: shared.files.now().saturating_add(timeout), keeper: Arc::clone(keeper) };
+    let until = shared.files.now().saturating_add(how.timeout);
+    let keeping = Keeping { account, until, kind, keeper: Arc::clone(keeper) };
     match handle.leave(&keeping) {
         Ok(()) => Some(file),
         Err(handle) => {

@@ -174,6 +174,11 @@ impl Session {
         open.cloned().ok_or(NtStatus::FILE_CLOSED)
     }
 
+    /// The same in any tree.
+    pub(crate) fn open_of_any_tree(&self, id: FileId) -> Option<Arc<Open>> {
+        self.state().opens.get(&id.volatile).filter(|open| open.id == id).cloned()
+    }
+
     /// The open with this handle, which may be about to come.
     pub(crate) async fn opened_by(&self, handle: HandleId) -> Arc<Open> {
         loop {

@@ -88,7 +88,13 @@ impl Files {
         self.flush_file(file).await
     }
 
-    fn begin_io(&self, handle: &Handle, offset: u64, length: usize, io: Io) -> Result<Option<Claim>, FileError> {
+    pub(crate) fn begin_io(
+        &self,
+        handle: &Handle,
+        offset: u64,
+        length: usize,
+        io: Io,
+    ) -> Result<Option<Claim>, FileError> {
         let length = u64::try_from(length).unwrap_or(u64::MAX);
         let Some(range) = ByteRange::new(offset, length) else { return Ok(None) };
         match handle.begin_io(range, io, self.now())? {

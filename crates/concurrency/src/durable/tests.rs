@@ -18,7 +18,7 @@ fn who_caches_the_handle_can_be_durable() {
     ];
     for (held, expected) in table {
         assert_eq!(may_be_durable(held), expected, "{held:?}");
-        assert_eq!(outlives_connection(&CacheState::new(held)), expected, "{held:?}");
+        assert_eq!(outlives_connection(Kind::Durable, Some(&CacheState::new(held))), expected, "{held:?}");
     }
 }
 
@@ -27,9 +27,9 @@ fn who_has_not_answered_a_break_is_not_kept() {
     let now = Timestamp::from_seconds(100);
     let held = CacheState::new(CacheGrant::Lease(Caching::Rwh));
     let (breaking, _) = held.trigger(Trigger::Read, now);
-    assert!(!outlives_connection(&breaking));
+    assert!(!outlives_connection(Kind::Durable, Some(&breaking)));
     let answered = breaking.acknowledge(CacheGrant::Lease(Caching::Rh)).unwrap();
-    assert!(outlives_connection(&answered));
+    assert!(outlives_connection(Kind::Durable, Some(&answered)));
 }
 
 #[test]
@@ -50,8 +50,23 @@ fn an_orphan_gives_way_to_what_takes_something_from_it() {
         (batch, Some(Trigger::Read), false, true),
         (batch, None, false, false),
     ];
-    for (held, trigger, conflicts, expected) in table {
-        assert_eq!(gives_way(held, trigger, conflicts), expected, "{held:?} {trigger:?} {conflicts}");
+    for (held, trigger, conflicts, ends) in table {
+        let expected = if ends { Fate::Ends } else { Fate::Stays };
+        assert_eq!(fate(Kind::Durable, held, trigger, conflicts), expected, "{held:?} {trigger:?} {conflicts}");
+        assert_ne!(fate(Kind::Resilient, held, trigger, conflicts), Fate::Ends, "a resilient one stays");
+    }
+}
+
+#[test]
+fn a_resilient_orphan_loses_what_its_client_cannot_be_asked_for() {
+    let (none, batch) = (CacheGrant::Lease(Caching::None), CacheGrant::Oplock(OplockLevel::Batch));
+    let table = [
+        (batch, Some(Trigger::Read), Fate::LosesItsCache),
+        (batch, None, Fate::Stays),
+        (none, Some(Trigger::Write), Fate::Stays),
+    ];
+    for (held, trigger, expected) in table {
+        assert_eq!(fate(Kind::Resilient, held, trigger, true), expected, "{held:?} {trigger:?}");
     }
 }
 

@@ -197,8 +197,8 @@ impl super::state::InUse {
     ) -> Option<CloseEffect> {
         self.handle(id)?;
         let open = self.take(id)?;
-        if let Some(number) = open.orphan {
-            act.table.orphans().remove(number);
+        if let Some(orphan) = open.orphan {
+            act.table.orphans().remove(orphan.number);
         }
         self.locks.release_owner(open.lock_owner());
         self.refuse_waiting_locks(id, act);

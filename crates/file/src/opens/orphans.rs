@@ -12,16 +12,16 @@ use std::{
 
 use concurrency::{
     delete_pending::{CloseEffect, Obstacles},
-    durable,
+    durable::{self, Fate, Kind},
     file_open::{OpenRequest, trigger_for_open},
-    oplock::Trigger,
+    oplock::{CacheState, Trigger},
     rest_open::{RestOperation, SmbOpen, trigger_for_rest},
 };
 use types::{Timestamp, UnitId, limits};
 
 use super::{
     Opens,
-    caching::Owner,
+    caching::{NOTHING, Owner},
     handle::Handle,
     place::{CacheKey, FileKey, HandleId},
     refusal::HandleClosed,
@@ -36,8 +36,18 @@ pub struct Keeping {
     pub account: UnitId,
     /// Then it is closed.
     pub until: Timestamp,
+    /// Whether it makes way for others before.
+    pub kind: Kind,
     /// Who is told when it is closed; List Handles shows it as the holder.
     pub keeper: Arc<Owner>,
+}
+
+/// What a handle remembers that is one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Orphaned {
+    /// Among [`Orphans`].
+    pub(super) number: u64,
+    kind: Kind,
 }
 
 /// An orphan among all.
@@ -166,7 +176,7 @@ impl Table {
     fn close_orphan(self: &Arc<Self>, (file, id, number): Over) {
         self.with(file, |state, act| {
             let used = state.in_use();
-            if used.handle(id).is_some_and(|open| open.orphan == Some(number)) {
+            if used.handle(id).is_some_and(|open| open.orphan.is_some_and(|orphan| orphan.number == number)) {
                 used.close_orphan(id, act);
             }
         });
@@ -177,21 +187,25 @@ impl InUse {
     /// `None` when the handle cannot stay; else the orphan that is too many, if one is.
     fn leave(&mut self, id: HandleId, keeping: &Keeping, act: &mut Act<'_>) -> Option<Option<Over>> {
         let key = self.handle(id)?.cache;
-        let cache = self.caches.iter().find(|cache| cache.key == key)?;
-        if !durable::outlives_connection(&cache.state) {
+        let cache = self.caches.iter().find(|cache| cache.key == key).map(|cache| &cache.state);
+        if !durable::outlives_connection(keeping.kind, cache) {
             return None;
         }
+        let is_owed = cache.is_some_and(CacheState::is_breaking);
         self.refuse_waiting_locks(id, act);
         let session = keeping.keeper.session;
         let entry = Entry { file: act.file, id, until: keeping.until, account: keeping.account, session };
         let (number, over) = act.table.orphans().add(entry);
         let open = self.find_mut(id)?;
-        open.orphan = Some(number);
+        open.orphan = Some(Orphaned { number, kind: keeping.kind });
         open.owner = Arc::clone(&keeping.keeper);
         // Who is told of breaks is one who hears it, if there is one.
         let hears = self.opens.iter().find(|open| open.cache == key && open.confirmed && open.orphan.is_none());
         let owner = Arc::clone(hears.map_or(&keeping.keeper, |open| &open.owner));
         self.set_cache_owner(key, &owner);
+        if is_owed {
+            self.forget_cache(key, act);
+        }
         Some(over)
     }
 
@@ -203,7 +217,7 @@ impl InUse {
         act: &mut Act<'_>,
     ) -> Result<(), HandleClosed> {
         let open = self.find_mut(id).filter(|open| open.confirmed).ok_or(HandleClosed)?;
-        let number = open.orphan.ok_or(HandleClosed)?;
+        let number = open.orphan.ok_or(HandleClosed)?.number;
         if act.table.orphans().is_over(number, now) {
             self.close_orphan(id, act);
             return Err(HandleClosed);
@@ -229,36 +243,60 @@ impl InUse {
         self.orphans_give_way(act, |used, open| {
             let trigger = trigger_for_open(request, used.beside(open, key));
             let conflicts = pending || request.mode.conflicts_with(open.mode);
-            durable::gives_way(used.caching(open), trigger, conflicts)
+            (trigger, conflicts)
         });
     }
 
     /// A REST operation takes caches away. True when an orphan was closed.
     pub(super) fn orphans_give_way_to_rest(&mut self, operation: RestOperation, act: &mut Act<'_>) -> bool {
         self.orphans_give_way(act, |used, open| {
-            let cache = used.caching(open);
-            durable::gives_way(cache, trigger_for_rest(operation, SmbOpen { mode: open.mode, cache }), false)
+            let seen = SmbOpen { mode: open.mode, cache: used.caching(open) };
+            (trigger_for_rest(operation, seen), false)
         })
     }
 
     /// Somebody does something through a handle.
     pub(super) fn orphans_give_way_to_handle(&mut self, own: CacheKey, trigger: Trigger, act: &mut Act<'_>) {
-        self.orphans_give_way(act, |used, open| {
-            open.cache != own && durable::gives_way(used.caching(open), Some(trigger), false)
+        self.orphans_give_way(act, |_, open| {
+            let trigger = (open.cache != own).then_some(trigger);
+            (trigger, false)
         });
     }
 
-    fn orphans_give_way(&mut self, act: &mut Act<'_>, gives_way: impl Fn(&Self, &Open) -> bool) -> bool {
+    /// `met` says what somebody does to the cache of an open, and whether its share mode is in the way. True when an orphan is not
+    /// what it was.
+    fn orphans_give_way(&mut self, act: &mut Act<'_>, met: impl Fn(&Self, &Open) -> (Option<Trigger>, bool)) -> bool {
         // Nearly always there are none.
         if self.opens.iter().all(|open| open.orphan.is_none()) {
             return false;
         }
-        let orphans = self.opens.iter().filter(|open| open.orphan.is_some());
-        let leaving: Vec<HandleId> = orphans.filter(|open| gives_way(self, open)).map(|open| open.id).collect();
-        for id in &leaving {
+        let (mut closing, mut forgetting) = (Vec::new(), Vec::new());
+        for open in &self.opens {
+            let Some(orphan) = open.orphan else { continue };
+            let (trigger, conflicts) = met(self, open);
+            match durable::fate(orphan.kind, self.caching(open), trigger, conflicts) {
+                Fate::Stays => {}
+                Fate::LosesItsCache => forgetting.push(open.cache),
+                Fate::Ends => closing.push(open.id),
+            }
+        }
+        for id in &closing {
             self.close_orphan(*id, act);
         }
-        !leaving.is_empty()
+        for key in &forgetting {
+            self.forget_cache(*key, act);
+        }
+        !closing.is_empty() || !forgetting.is_empty()
+    }
+
+    /// Nobody is left who could be told that a cache is taken away.
+    fn forget_cache(&mut self, key: CacheKey, act: &Act<'_>) {
+        if self.opens.iter().any(|open| open.cache == key && open.confirmed && open.orphan.is_none()) {
+            return;
+        }
+        for cache in self.caches.iter_mut().filter(|cache| cache.key == key) {
+            cache.become_state(CacheState::new(NOTHING), act.file, &mut act.table.deadlines());
+        }
     }
 
     fn close_orphan(&mut self, id: HandleId, act: &mut Act<'_>) {

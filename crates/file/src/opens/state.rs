@@ -20,6 +20,7 @@ use super::{
     caching::{Cache, NOTHING, Owner},
     claims::{Claims, Kinds},
     locking::WaitingLock,
+    orphans::Orphaned,
     place::{CacheKey, HandleId},
     table::Act,
     ticket::Bell,
@@ -46,8 +47,8 @@ pub(super) struct Open {
     pub(super) doomed: bool,
     pub(super) opened_at: Timestamp,
     pub(super) reconnected_at: Option<Timestamp>,
-    /// Its client is gone: its number among [`super::orphans::Orphans`].
-    pub(super) orphan: Option<u64>,
+    /// Its client is gone.
+    pub(super) orphan: Option<Orphaned>,
 }
 
 impl Open {

@@ -2,6 +2,7 @@
 
 use concurrency::{
     delete_pending::{MarkRefusal, Obstacles},
+    durable::Kind,
     file_open::OpenRefusal,
     oplock::{CacheGrant, Caching, OplockLevel},
     range_lock::{ByteRange, Io},
@@ -181,7 +182,8 @@ fn handles_are_listed_in_pages() {
     assert_eq!(list(&a_file(77), true, 4), (vec![], 1));
 
     let (left, number) = (handles.remove(3), ids[3]);
-    let keeping = Keeping { account: UnitId::new(1), until: at(3000), keeper: Session::new(42).owner };
+    let keeping =
+        Keeping { account: UnitId::new(1), until: at(3000), kind: Kind::Durable, keeper: Session::new(42).owner };
     left.leave(&keeping).unwrap();
     let back = opens.take_back(deep.file(), HandleId::new(number), &Session::new(43).owner, at(2000)).unwrap();
     let page = opens.list_handles(HandleScope { file: deep.file(), recursive: false }, Some(handles[1].id()), 1);

@@ -1,6 +1,7 @@
 //! Handles whose clients are gone: what stays, who takes it back, what makes it go, and how many there can be.
 
 use concurrency::{
+    durable::Kind,
     file_open::OpenRefusal,
     oplock::{CacheGrant, Caching, OplockLevel, Trigger},
     range_lock::{ByteRange, Io, LockKind},
@@ -24,7 +25,7 @@ fn leased(asking: Asking, key: u8, cache: CacheGrant) -> Asking {
 }
 
 fn keeping(session: &Session, seconds: u64) -> Keeping {
-    Keeping { account: UnitId::new(1), until: at(seconds), keeper: session.owner.clone() }
+    Keeping { account: UnitId::new(1), until: at(seconds), kind: Kind::Durable, keeper: session.owner.clone() }
 }
 
 /// Opens, and leaves: the number of the handle.
@@ -247,4 +248,35 @@ fn the_orphans_of_one_account_leave_room_for_others() {
     assert_eq!(opens.census().orphans, limits::ORPHANS_PER_ACCOUNT_MAX);
     let (place, id) = last.unwrap();
     assert!(is_there(&opens, &place, id), "the newest stays");
+}
+
+#[test]
+fn a_resilient_orphan_stays_when_others_want_what_it_holds() {
+    let (opens, session, place) = (Opens::default(), Session::new(1), a_file(9));
+    for cache in [BATCH, CacheGrant::Lease(Caching::None)] {
+        let handle = open(&opens, &caching(asking(&place, &session, "RW", ""), cache));
+        let id = handle.id();
+        handle.leave(&Keeping { kind: Kind::Resilient, ..keeping(&session, 2000) }).unwrap();
+        let refused = opens.open(&asking(&place, &Session::new(2), "R", "RWD"), NOW).err();
+        assert_eq!(refused, Some(NotOpened::Refused(OpenRefusal::SharingViolation)), "{cache:?}");
+        let refused = claim(&opens, &place, RestOperation::GetFile).err();
+        assert_eq!(refused, Some(ClaimRefusal::Rest(RestRefusal::SharingViolation)), "{cache:?}");
+        let back = opens.take_back(place.file(), id, &session.owner, NOW).unwrap();
+        assert_eq!(back.caching(), CacheGrant::Lease(Caching::None), "its client could not be asked");
+        drop(back);
+        assert_eq!((opens.census(), session.take_notices()), (Census::default(), vec![]));
+    }
+}
+
+#[test]
+fn who_waits_for_an_answer_of_a_resilient_handle_waits_no_more() {
+    let (opens, session, place) = (Opens::default(), Session::new(1), a_file(9));
+    let handle = open(&opens, &caching(asking(&place, &session, "RW", "RWD"), BATCH));
+    let Turn::Wait(ticket) = opens.open(&asking(&place, &Session::new(2), "R", "RWD"), NOW).unwrap() else {
+        panic!("the oplock is broken first")
+    };
+    handle.leave(&Keeping { kind: Kind::Resilient, ..keeping(&session, 2000) }).unwrap();
+    assert!(ticket.is_rung());
+    drop(ticket);
+    assert!(opens.open(&asking(&place, &Session::new(2), "R", "RWD"), NOW).unwrap().granted().is_some());
 }
