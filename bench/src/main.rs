@@ -25,6 +25,8 @@ struct Arguments {
     quick: bool,
     /// Another build of the server, for the suite `against`.
     other: Option<PathBuf>,
+    /// Only the rows of `against` whose name has this in it.
+    row: Option<String>,
     json: Option<PathBuf>,
     /// Where data directories are made; a real disk, not a memory file system.
     directory: PathBuf,
@@ -37,12 +39,13 @@ fn main() -> anyhow::Result<()> {
         return http::load(&words.collect::<Vec<_>>());
     }
     let directory = std::env::current_dir()?.join("target").join("bench");
-    let mut arguments = Arguments { quick: false, other: None, json: None, directory };
+    let mut arguments = Arguments { quick: false, other: None, row: None, json: None, directory };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--quick" => arguments.quick = true,
             "--json" => arguments.json = Some(words.next().context("--json needs a file")?.into()),
             "--other" => arguments.other = Some(words.next().context("--other needs a program")?.into()),
+            "--row" => arguments.row = Some(words.next().context("--row needs a part of its name")?),
             "--directory" => arguments.directory = words.next().context("--directory needs a path")?.into(),
             other => bail!("unknown argument {other}"),
         }

@@ -7,7 +7,7 @@ import time
 
 import pytest
 import smb_raw as smb
-from azure.storage.fileshare import ShareServiceClient
+from azure.storage.fileshare import ShareProtocolSettings, ShareServiceClient, ShareSmbSettings, SmbEncryptionInTransit
 from impacket import ntlm
 from impacket.smbconnection import SessionError
 from lazuli import ACCOUNT, KEY, Server
@@ -198,12 +198,9 @@ def test_a_sealed_frame_is_of_the_session_whose_key_it_has(server, share):
 
 def test_where_encryption_is_required_nothing_else_is_answered():
     with Server("--smb-encryption", "required").checked() as server:
-        for dialect in (0x210,):
-            with Raw(server.smb_port, dialect) as client:
-                try:
-                    assert client.negotiate().status != SUCCESS
-                except smb.Closed:
-                    pass
+        with Raw(server.smb_port, 0x210) as client:
+            assert client.negotiate().status == SUCCESS
+            assert client.logon() == ACCESS_DENIED
         with session(server) as client:
             assert client.connect("IPC$") == ACCESS_DENIED
             client.send(client.seal(client.message(smb.TREE_CONNECT, smb.tree_connect("IPC$"))))
@@ -211,6 +208,22 @@ def test_where_encryption_is_required_nothing_else_is_answered():
         assert "IPC$" in smbclient(server, None, None, protection="encrypted")
         # The client was told, and does by itself what is required.
         assert "IPC$" in smbclient(server, None, None, dialect="SMB3_00", protection="plain")
+
+
+def test_an_account_says_itself_whether_its_clients_must_encrypt():
+    for server_says, account_says in (("optional", True), ("required", False)):
+        with Server("--smb-encryption", server_says).checked() as server:
+            service = ShareServiceClient.from_connection_string(server.connection_string)
+            assert service.get_service_properties()["protocol"].smb.encryption_in_transit is None
+            settings = ShareSmbSettings(encryption_in_transit=SmbEncryptionInTransit(required=account_says))
+            service.set_service_properties(protocol=ShareProtocolSettings(smb=settings))
+            said = service.get_service_properties()["protocol"].smb.encryption_in_transit
+            assert said.required == account_says
+            with session(server) as client:
+                assert client.connect("IPC$") == (ACCESS_DENIED if account_says else SUCCESS)
+            with Raw(server.smb_port, 0x210) as client:
+                assert client.negotiate().status == SUCCESS
+                assert client.logon() == (ACCESS_DENIED if account_says else SUCCESS)
 
 
 # Downgrades.

@@ -28,6 +28,8 @@ struct Turns {
     report: Report,
     rounds: usize,
     time: Duration,
+    /// Only the rows whose name has this in it.
+    only: Option<String>,
 }
 
 pub(crate) async fn run(arguments: &Arguments, other: &Path) -> anyhow::Result<Report> {
@@ -35,8 +37,13 @@ pub(crate) async fn run(arguments: &Arguments, other: &Path) -> anyhow::Result<R
     let ours = Peer::lazuli(&directory.path().join("ours"))?;
     let other = Peer::lazuli_of(other, &directory.path().join("other"))?;
     let (rounds, seconds) = if arguments.quick { (3, 1) } else { (7, 2) };
-    let mut turns =
-        Turns { pair: [ours, other], report: Report::default(), rounds, time: Duration::from_secs(seconds) };
+    let mut turns = Turns {
+        pair: [ours, other],
+        report: Report::default(),
+        rounds,
+        time: Duration::from_secs(seconds),
+        only: arguments.row.clone(),
+    };
     overwrites(&mut turns, &directory.path().join("ours")).await?;
     blobs(&mut turns).await?;
     messages(&mut turns).await?;
@@ -144,6 +151,9 @@ impl Turns {
         what: &str,
         clients: impl Fn(usize) -> anyhow::Result<Vec<C>>,
     ) -> anyhow::Result<()> {
+        if self.only.as_ref().is_some_and(|only| !what.contains(only.as_str())) {
+            return Ok(());
+        }
         let mut rates = [vec![], vec![]];
         let mut tails = [vec![], vec![]];
         let mut ratios = vec![];

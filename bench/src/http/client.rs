@@ -40,6 +40,9 @@ impl Connection {
             if let Some(end) = self.buffer[..filled].windows(4).position(|window| window == b"\r\n\r\n") {
                 let head = std::str::from_utf8(&self.buffer[..end])?;
                 let status: u16 = head.get(9..12).context("no status")?.parse()?;
+                if status >= 500 {
+                    bail!("answered {head}");
+                }
                 break (end + 4, status, content_length(head)?);
             }
         };

@@ -11,6 +11,6 @@ mod settings;
 pub use cors::CorsRule;
 pub use properties::{
     GetServiceProperties, GetServiceStats, Logging, Metrics, PropertiesChange, PropertiesError, RetentionPolicy,
-    ServiceProperties, SetServiceProperties, share_retention_days,
+    ServiceProperties, SetServiceProperties, share_retention_days, smb_encryption_required,
 };
 pub use settings::Settings;

@@ -59,6 +59,8 @@ pub struct ServiceProperties {
     pub default_service_version: Option<ServiceVersion>,
     /// How long deleted shares can be restored; `None` until it was set. File only.
     pub share_delete_retention: Option<RetentionPolicy>,
+    /// Whether SMB clients must encrypt; `None` until it was set: then the server's setting decides. File only.
+    pub smb_encryption_required: Option<bool>,
 }
 
 /// The parts that a change names.
@@ -76,6 +78,8 @@ pub struct PropertiesChange {
     pub default_service_version: Option<ServiceVersion>,
     /// How long deleted shares can be restored.
     pub share_delete_retention: Option<RetentionPolicy>,
+    /// Whether SMB clients must encrypt.
+    pub smb_encryption_required: Option<bool>,
 }
 
 /// Why properties were not read or changed.
@@ -139,6 +143,14 @@ pub async fn share_retention_days(rows: &impl Read, account: UnitId) -> Result<O
     Ok(properties.share_delete_retention.and_then(|policy| policy.days))
 }
 
+/// Whether SMB clients of the account must encrypt; `None` when the account says nothing about it.
+///
+/// # Errors
+/// The store failed.
+pub async fn smb_encryption_required(rows: &impl Read, account: UnitId) -> Result<Option<bool>, StoreError> {
+    Ok(of(rows, account, Service::File).await?.smb_encryption_required)
+}
+
 /// Set Service Properties.
 #[derive(Clone, Debug)]
 pub struct SetServiceProperties {
@@ -167,6 +179,7 @@ pub(crate) async fn set(txn: &Txn, request: &Authorized<'_, SetServiceProperties
         cors,
         default_service_version,
         share_delete_retention,
+        smb_encryption_required,
     } = request.change.clone();
     properties.logging = logging.or(properties.logging);
     properties.hour_metrics = hour_metrics.or(properties.hour_metrics);
@@ -174,6 +187,7 @@ pub(crate) async fn set(txn: &Txn, request: &Authorized<'_, SetServiceProperties
     properties.cors = cors.unwrap_or(properties.cors);
     properties.default_service_version = default_service_version.or(properties.default_service_version);
     properties.share_delete_retention = share_delete_retention.or(properties.share_delete_retention);
+    properties.smb_encryption_required = smb_encryption_required.or(properties.smb_encryption_required);
     txn.put(record::key(request.account, request.service), record::encode(&properties));
     Ok(())
 }

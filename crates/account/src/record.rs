@@ -24,9 +24,11 @@ use crate::{
 /// `(account, service)`: pinned for ever, beside the kinds of `access` in the same space.
 const SERVICE_PROPERTIES: u8 = 0x10;
 /// The newest version, and the last one in postcard.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 /// Since then there is a retention of deleted shares.
 const WITH_SHARES: u8 = 3;
+/// Since then an account can say whether SMB clients must encrypt.
+const WITH_SMB: u8 = 4;
 const POSTCARD: u8 = 1;
 const ROW: &str = "the row of service properties";
 
@@ -42,6 +44,7 @@ pub(crate) fn encode(properties: &ServiceProperties) -> Bytes {
         cors,
         default_service_version,
         share_delete_retention,
+        smb_encryption_required,
     } = properties;
     let writer = Writer::new(VERSION)
         .optional(logging.as_ref(), put_logging)
@@ -52,6 +55,7 @@ pub(crate) fn encode(properties: &ServiceProperties) -> Bytes {
     writer
         .optional(default_service_version.as_ref(), |writer, version| writer.text(&version.to_string()))
         .optional(*share_delete_retention, |writer, policy| writer.optional(policy.days, Writer::small))
+        .optional(*smb_encryption_required, Writer::flag)
         .build()
 }
 
@@ -68,6 +72,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<ServiceProperties, StoreError> {
     }
     let default_service_version = reader.optional(Reader::text)?.and_then(ServiceVersion::parse);
     let share_delete_retention = if reader.version() >= WITH_SHARES { reader.optional(retention)? } else { None };
+    let smb_encryption_required = if reader.version() >= WITH_SMB { reader.optional(Reader::flag)? } else { None };
     reader.end()?;
     Ok(ServiceProperties {
         logging,
@@ -76,6 +81,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<ServiceProperties, StoreError> {
         cors,
         default_service_version,
         share_delete_retention,
+        smb_encryption_required,
     })
 }
 

@@ -25,11 +25,26 @@ pub struct FileOpen {
     pub same_lease_key: bool,
 }
 
+/// How far the rights of an open reach, which is finer than what counts for sharing: rights to extended attributes or to
+/// the owner share with everybody, and break caches all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// Attributes and times: breaks nothing.
+    Attributes,
+    /// Reads the security descriptor besides: breaks oplocks, but not leases.
+    Descriptor,
+    /// Anything else.
+    #[default]
+    File,
+}
+
 /// What a new open asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenRequest {
     /// Its access and share mode.
     pub mode: OpenMode,
+    /// What it is for.
+    pub reach: Reach,
     /// It truncates or replaces the file.
     pub overwrites: bool,
     /// Whether it will delete.
@@ -67,19 +82,34 @@ pub enum OpenStep {
     BreakAndWait,
 }
 
-/// What a new open does to the cache of one that exists, `None` when nothing. An open of attributes only breaks nothing.
+/// What a new open does to the cache of one that exists, `None` when nothing.
+///
+/// What cannot be done at once is done in steps, for whoever waits asks again: an open that deletes on close first has
+/// cached writes flushed, as every open, and then cached handles closed.
 #[must_use]
 pub fn trigger_for_open(request: OpenRequest, open: FileOpen) -> Option<Trigger> {
+    let caching = open.cache.caching();
     if open.same_lease_key {
         return None;
     }
-    if request.mode.conflicts_with(open.mode) && open.cache.caching().has_handle() {
+    let only_looks = match request.reach {
+        Reach::Attributes => true,
+        Reach::Descriptor => matches!(open.cache, CacheGrant::Lease(_)),
+        Reach::File => false,
+    };
+    if only_looks && !request.overwrites {
+        return None;
+    }
+    if request.mode.conflicts_with(open.mode) && caching.has_handle() {
         return Some(Trigger::SharingConflict);
     }
     if request.overwrites {
         return Some(Trigger::Overwrite);
     }
-    if request.mode.access.is_none() { None } else { Some(Trigger::Read) }
+    if request.delete.delete_on_close && !caching.has_write() {
+        return Some(Trigger::Delete);
+    }
+    Some(Trigger::Read)
 }
 
 /// The break that a new open causes to one that exists, `None` when it causes none.
@@ -95,13 +125,13 @@ pub fn break_for_open(request: OpenRequest, open: FileOpen) -> Option<CacheBreak
 ///
 /// ```
 /// use concurrency::delete_pending::{DeleteIntent, DeleteMark};
-/// use concurrency::file_open::{FileOpen, OpenRefusal, OpenRequest, OpenStep, OpenedFile, decide_open};
+/// use concurrency::file_open::{FileOpen, OpenRefusal, OpenRequest, OpenStep, OpenedFile, Reach, decide_open};
 /// use concurrency::lease::LeaseState;
 /// use concurrency::oplock::{CacheGrant, OplockLevel};
 /// use concurrency::share_mode::{Access, OpenMode, ShareMode};
 ///
 /// let mode = OpenMode { access: Access::WRITE, share: ShareMode::NONE };
-/// let request = OpenRequest { mode, overwrites: false, delete: DeleteIntent::default() };
+/// let request = OpenRequest { mode, reach: Reach::File, overwrites: false, delete: DeleteIntent::default() };
 /// let file = OpenedFile { delete_mark: DeleteMark::default(), lease: LeaseState::Available };
 /// let open = |level| FileOpen { mode, cache: CacheGrant::Oplock(level), same_lease_key: false };
 ///

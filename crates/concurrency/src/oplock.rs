@@ -7,8 +7,10 @@
 //! Invariants: a break only takes away; while write caching is held by one client nobody else reads stale data, because
 //! everything that reads waits for the flush; a client that never answers loses everything at the deadline.
 
+mod granting;
 mod state;
 
+pub use granting::{Beside, grant};
 pub use state::{
     AcknowledgeRefusal, BREAK_TIMEOUT, BreakStep, CacheState, ClientCacheFlushDelay, REST_BREAK_TIMEOUT, keep_waiting,
     rest_break_deadline,
@@ -70,6 +72,20 @@ impl Caching {
             && (!self.has_handle() || other.has_handle())
     }
 
+    /// What is in both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        let both = Self::new(
+            self.has_read() && other.has_read(),
+            self.has_write() && other.has_write(),
+            self.has_handle() && other.has_handle(),
+        );
+        match both {
+            Some(both) => both,
+            None => Self::None,
+        }
+    }
+
     const fn without_write(self) -> Self {
         match self {
             Self::Rw => Self::R,
@@ -123,6 +139,12 @@ pub enum CacheGrant {
     Oplock(OplockLevel),
 }
 
+impl Default for CacheGrant {
+    fn default() -> Self {
+        Self::Lease(Caching::None)
+    }
+}
+
 impl CacheGrant {
     /// What it lets the client cache.
     #[must_use]
@@ -131,6 +153,19 @@ impl CacheGrant {
             Self::Lease(caching) => caching,
             Self::Oplock(level) => level.caching(),
         }
+    }
+
+    /// True for an oplock that caches.
+    #[must_use]
+    pub const fn is_oplock(self) -> bool {
+        matches!(self, Self::Oplock(level) if level.caching().has_read())
+    }
+
+    /// True when whoever holds it loses it by changing the file itself. Only level II is shared by handles that know
+    /// nothing of each other; those of a lease have its key, and the others are alone.
+    #[must_use]
+    pub const fn is_lost_by_own_write(self) -> bool {
+        matches!(self, Self::Oplock(OplockLevel::Two))
     }
 
     /// The same kind of grant, cut down to `to`. An oplock has no level for "writes without handles" or "reads with
@@ -173,7 +208,8 @@ pub struct CacheBreak {
 }
 
 /// What a trigger does to a grant of somebody else, `None` when it takes nothing away. The holder's own accesses, under
-/// the same lease key or on the same oplocked open, break nothing: the caller leaves them out.
+/// the same lease key or on the same oplocked open, break nothing but [level II](CacheGrant::is_lost_by_own_write): the
+/// caller leaves them out.
 ///
 /// ```
 /// use concurrency::oplock::{CacheGrant, Caching, OplockLevel, Trigger, cache_break};
@@ -199,26 +235,6 @@ pub fn cache_break(held: CacheGrant, trigger: Trigger) -> Option<CacheBreak> {
     }
     let must_acknowledge = caching.has_write() || caching.has_handle();
     Some(CacheBreak { to: held.cut_to(left), wait, must_acknowledge })
-}
-
-/// What to grant to an open that asks for caching. Beside other opens of the file nobody caches writes; an oplock then
-/// becomes level II. Beside byte-range locks, and on directories, nothing is cached.
-///
-/// ```
-/// use concurrency::oplock::{CacheGrant, Caching, OplockLevel, grant};
-/// let lease = CacheGrant::Lease(Caching::Rwh);
-/// assert_eq!(grant(lease, false, true), lease);
-/// assert_eq!(grant(lease, true, true), CacheGrant::Lease(Caching::Rh));
-/// assert_eq!(grant(CacheGrant::Oplock(OplockLevel::Batch), true, true), CacheGrant::Oplock(OplockLevel::Two));
-/// assert_eq!(grant(lease, true, false), CacheGrant::Lease(Caching::None));
-/// ```
-#[must_use]
-pub const fn grant(requested: CacheGrant, is_open_elsewhere: bool, may_cache: bool) -> CacheGrant {
-    match (may_cache, is_open_elsewhere) {
-        (false, _) => requested.cut_to(Caching::None),
-        (true, true) => requested.cut_to(requested.caching().without_write()),
-        (true, false) => requested,
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 //! its padding. What came encrypted is answered encrypted, and then not signed. The bytes of a READ that is answered
 //! alone and not encrypted are not copied.
 
-use std::sync::Arc;
+use std::{io::IoSlice, sync::Arc};
 
-use bytes::{BufMut as _, Bytes};
+use bytes::{BufMut as _, Bytes, BytesMut};
 
 use crate::{
     NtStatus,
@@ -24,7 +24,19 @@ use crate::{
 pub(crate) struct Frame {
     /// With the prefix.
     pub(crate) head: Bytes,
-    pub(crate) payload: Bytes,
+    pub(crate) payload: Vec<Bytes>,
+}
+
+impl Frame {
+    /// All its bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.head.len().saturating_add(self.payload.iter().map(Bytes::len).sum())
+    }
+
+    /// Its parts, in their order.
+    pub(crate) fn parts(&self) -> Vec<IoSlice<'_>> {
+        std::iter::once(&self.head).chain(&self.payload).map(|part| IoSlice::new(part)).collect()
+    }
 }
 
 /// One answer.
@@ -48,23 +60,31 @@ impl Answer {
 }
 
 /// Puts answers into a frame. `None` when it would be longer than a frame can be, or cannot be encrypted any more.
-pub(crate) fn frame(mut answers: Vec<Answer>, sealer: Option<&Session>) -> Option<Frame> {
+pub(crate) fn frame(answers: Vec<Answer>, sealer: Option<&Session>) -> Option<Frame> {
+    frame_in(answers, sealer, BytesMut::with_capacity)
+}
+
+/// The same, in room that `room` gives.
+pub(crate) fn frame_in(
+    mut answers: Vec<Answer>,
+    sealer: Option<&Session>,
+    room: impl FnOnce(usize) -> BytesMut,
+) -> Option<Frame> {
     let alone = answers.len() == 1 && sealer.is_none();
     let payload = match answers.first_mut() {
         Some(answer) if alone => std::mem::take(&mut answer.reply.payload),
-        _ => Bytes::new(),
+        _ => Vec::new(),
     };
-    let room: usize =
-        answers.iter().map(|answer| HEADER + 8 + answer.reply.body.len() + answer.reply.payload.len()).sum();
+    let length: usize = answers.iter().map(|answer| HEADER + 8 + answer.reply.length()).sum();
     let before = if sealer.is_some() { SEALED_HEAD } else { frame::PREFIX };
-    let mut out = Vec::with_capacity(before + room);
+    let mut out = room(before + length);
     out.put_bytes(0, before);
     let count = answers.len();
     for (position, answer) in answers.iter().enumerate() {
         let start = out.len();
         answer.header.encode(&mut out);
         out.put_slice(&answer.reply.body);
-        out.put_slice(&answer.reply.payload);
+        answer.reply.payload.iter().for_each(|piece| out.put_slice(piece));
         if position + 1 < count {
             let length = (out.len() - start).next_multiple_of(8);
             out.resize(start + length, 0);
@@ -79,7 +99,9 @@ pub(crate) fn frame(mut answers: Vec<Answer>, sealer: Option<&Session>) -> Optio
         let transform = sealer.logon().ok()?.secrets.seal(messages)?;
         head.get_mut(frame::PREFIX..)?.copy_from_slice(&transform);
     }
-    let length = out.len() - frame::PREFIX + payload.len();
-    out.get_mut(..frame::PREFIX)?.copy_from_slice(&frame::prefix(length)?);
-    Some(Frame { head: out.into(), payload })
+    let mut frame = Frame { head: Bytes::new(), payload };
+    let prefix = frame::prefix(out.len() - frame::PREFIX + frame.len())?;
+    out.get_mut(..frame::PREFIX)?.copy_from_slice(&prefix);
+    frame.head = out.freeze();
+    Some(frame)
 }

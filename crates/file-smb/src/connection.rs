@@ -9,7 +9,7 @@
 
 use std::{
     collections::HashMap,
-    io,
+    io::{self, IoSlice},
     net::SocketAddr,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use net::{Seat, Slot, Stream};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -284,12 +284,29 @@ async fn write_all(
 ) {
     while let Some((frame, held)) = outgoing.recv().await {
         let limit = connection.shared.bounds.limits.write_timeout(connection.seat.is_known());
-        let mut bytes = frame.head.chain(frame.payload);
-        match tokio::time::timeout(limit, write.write_all_buf(&mut bytes)).await {
-            Ok(Ok(())) => drop(held),
+        match tokio::time::timeout(limit, write_frame(&mut write, &frame)).await {
+            Ok(Ok(())) => {
+                drop(held);
+                connection.shared.spare.give(frame.head);
+            }
             Ok(Err(_)) | Err(_) => return,
         }
     }
+}
+
+async fn write_frame(write: &mut OwnedWriteHalf, frame: &Frame) -> io::Result<()> {
+    let mut parts = frame.parts();
+    let mut rest = parts.as_mut_slice();
+    // What is empty is passed over.
+    IoSlice::advance_slices(&mut rest, 0);
+    while !rest.is_empty() {
+        let count = write.write_vectored(rest).await?;
+        if count == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        IoSlice::advance_slices(&mut rest, count);
+    }
+    Ok(())
 }
 
 /// The side that reads.

@@ -1,6 +1,10 @@
 //! Server-side copies: a client names an open by a resume key, and parts of it are copied into another open without going over the
 //! network. Both are read and written as the client itself would: locks and rights count.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+
 use crate::{
     NtStatus,
     ioctl::reply,
@@ -57,12 +61,7 @@ fn answered(request: &IoctlRequest<'_>, status: NtStatus, answer: CopyChunkAnswe
 }
 
 /// What is copied from, if both may be used so.
-fn opens(
-    cx: &Cx<'_>,
-    target: &Open,
-    request: &IoctlRequest<'_>,
-    copy: &CopyChunk,
-) -> Result<std::sync::Arc<Open>, NtStatus> {
+fn opens(cx: &Cx<'_>, target: &Open, request: &IoctlRequest<'_>, copy: &CopyChunk) -> Result<Arc<Open>, NtStatus> {
     let source = copy.source.and_then(|id| cx.session.open_of_any_tree(id)).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
     if source.disk()?.is_directory || target.disk()?.is_directory {
         return Err(NtStatus::INVALID_DEVICE_REQUEST);
@@ -79,13 +78,18 @@ async fn copy_part(cx: &Cx<'_>, source: &Disk, target: &Open, part: &CopyPart) -
     let length = usize::try_from(part.length).map_err(|_| NtStatus::INVALID_PARAMETER)?;
     let view = source.view().await?;
     let view = &view;
-    let bytes = waiting::done(cx, || view.read(cx.files(), part.source_offset, length)).await?;
-    if bytes.len() < length {
+    let pieces = waiting::done(cx, || view.read(cx.files(), part.source_offset, length)).await?;
+    if pieces.iter().map(Bytes::len).sum::<usize>() < length {
         // It ends before.
         return Err(NtStatus::INVALID_VIEW_SIZE);
     }
     let handle = target.disk()?.handle().await?;
     let handle = &*handle;
     let through = target.write_through;
-    waiting::done(cx, || cx.files().write_at(handle, part.target_offset, bytes.clone(), through)).await
+    let mut offset = part.target_offset;
+    for piece in pieces {
+        waiting::done(cx, || cx.files().write_at(handle, offset, piece.clone(), through)).await?;
+        offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+    }
+    Ok(())
 }

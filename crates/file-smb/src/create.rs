@@ -91,7 +91,7 @@ async fn on_disk(
         Ok(created) => created,
         Err(replayed) => return Ok(replayed),
     };
-    let (cache, lease_key) = oplock::wanted(request, cx.connection.client_guid());
+    let oplock::Wanted { cache, lease_key, epoch } = oplock::wanted(cx, request);
     let wanted = |rights: Rights| {
         let disposition = disposition_of(request.create_disposition);
         let overwrites = matches!(disposition, Disposition::Overwrite | Disposition::OverwriteIf);
@@ -101,12 +101,14 @@ async fn on_disk(
             is_directory: kind_of(request.create_options),
             request: OpenRequest {
                 mode: rights.mode(request.share_access, overwrites),
+                reach: rights.reach(),
                 overwrites,
                 delete: DeleteIntent { delete_on_close: deletes, delete_access: rights.has(access::DELETE) },
             },
             smb: smb.clone(),
             cache,
             lease_key,
+            epoch,
             owner: Arc::clone(&cx.logon.owner),
         }
     };
@@ -129,9 +131,9 @@ async fn on_disk(
     let described = Described::of(&properties);
     // Directories are not cached.
     let lease = request.contexts.lease.filter(|_| lease_key.is_some() && !is_directory);
-    let caching = handle.caching();
+    let cached = handle.cache();
     let response = CreateResponse {
-        oplock_level: oplock::level_of(caching, lease.is_some()),
+        oplock_level: oplock::level_of(cached.held(), lease.is_some()),
         flags: 0,
         create_action: match (action, request.create_disposition) {
             (Action::Opened, _) => create_action::OPENED,
@@ -153,13 +155,13 @@ async fn on_disk(
         contexts.on_disk_id(properties.inode.number(), handle.file().share.number());
     }
     if let Some(lease) = &lease {
-        contexts.lease(&oplock::granted(lease, caching));
+        contexts.lease(&oplock::granted(lease, &cached));
     }
-    let durable = wish.granted(cx, share, caching);
+    let durable = wish.granted(cx, share, cached.held());
     if let Some(durable) = &durable {
         durable.tell(&mut contexts);
     }
-    let remembered = Remembered::new(durable, response.create_action, created);
+    let remembered = Remembered::new(durable, response.create_action, created, lease.map(|lease| lease.key));
     remembered.made(Made { session: cx.session.id, id });
     let open = Open {
         id,
@@ -167,7 +169,7 @@ async fn on_disk(
         rights,
         write_through: request.create_options & options::WRITE_THROUGH != 0,
         remembered: Arc::new(remembered),
-        what: What::Disk(Disk::new(handle, is_directory, lease.map(|lease| lease.key))),
+        what: What::Disk(Disk::new(handle, is_directory)),
     };
     if let Err(open) = cx.session.add(open) {
         let _closed = open.close(cx.files()).await;
@@ -240,10 +242,10 @@ pub(crate) async fn answer_about(
     shown: &Shown<'_>,
 ) -> Result<Reply, NtStatus> {
     let properties = cx.files().open_properties(handle).await.map_err(|error| status_of(&error))?;
-    let (described, caching) = (Described::of(&properties), handle.caching());
-    let lease = request.contexts.lease.filter(|lease| oplock::is_leased(open, lease.key));
+    let (described, cached) = (Described::of(&properties), handle.cache());
+    let lease = request.contexts.lease.filter(|lease| open.remembered.lease == Some(lease.key));
     let response = CreateResponse {
-        oplock_level: shown.level.unwrap_or_else(|| oplock::level_of(caching, lease.is_some())),
+        oplock_level: shown.level.unwrap_or_else(|| oplock::level_of(cached.held(), lease.is_some())),
         flags: 0,
         create_action: shown.action,
         times: described.times(),
@@ -260,7 +262,7 @@ pub(crate) async fn answer_about(
         contexts.on_disk_id(properties.inode.number(), handle.file().share.number());
     }
     if let Some(lease) = &lease {
-        contexts.lease(&oplock::granted(lease, caching));
+        contexts.lease(&oplock::granted(lease, &cached));
     }
     if let Some(durable) = shown.durable {
         durable.tell(&mut contexts);

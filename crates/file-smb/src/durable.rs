@@ -158,7 +158,7 @@ pub(crate) async fn begin(
 /// The answer to a CREATE that was done, once more.
 async fn replayed(cx: &Cx<'_>, request: &CreateRequest<'_>, open: &Open) -> Result<Reply, NtStatus> {
     let disk = open.disk()?;
-    if request.contexts.lease.map(|lease| lease.key) != disk.lease {
+    if request.contexts.lease.map(|lease| lease.key) != open.remembered.lease {
         return Err(NtStatus::ACCESS_DENIED);
     }
     let handle = disk.handle().await?;
@@ -166,7 +166,8 @@ async fn replayed(cx: &Cx<'_>, request: &CreateRequest<'_>, open: &Open) -> Resu
     let level = request.requested_oplock_level;
     let is_told = matches!(level, oplock_level::BATCH | oplock_level::LEASE);
     let durable = open.remembered.durable().filter(|_| is_told);
-    let shown = Shown { action: open.remembered.action, level: disk.lease.is_none().then_some(level), durable };
+    let shown =
+        Shown { action: open.remembered.action, level: open.remembered.lease.is_none().then_some(level), durable };
     create::answer_about(cx, request, open, &handle, &shown).await
 }
 
@@ -216,7 +217,7 @@ fn check(
         share: &durable.share,
         client: durable.client,
         create_guid: durable.create_guid,
-        lease_key: orphan.lease,
+        lease_key: orphan.remembered.lease,
         path: path.as_str(),
     };
     let shown = Claimant {

@@ -10,12 +10,12 @@ use crate::{
     },
 };
 use aes::{Aes128, Aes256};
+use aws_lc_rs::aead;
 use ccm::{
     Ccm,
     aead::{AeadInPlace, KeyInit},
     consts::{U11, U16},
 };
-use ring::aead;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What frames are encrypted with.
@@ -116,7 +116,7 @@ impl Key {
             Self::Gcm(key) => {
                 let nonce = aead::Nonce::assume_unique_for_key(*long);
                 let authenticated = aead::Aad::from(authenticated);
-                key.open_in_place_separate_tag(nonce, authenticated, tag.into(), text, 0..).ok().map(drop)
+                key.open_in_place_separate_tag(nonce, authenticated, &tag, text).ok().map(drop)
             }
             Self::Ccm128(key) => key.decrypt_in_place_detached(short.into(), authenticated, text, &tag.into()).ok(),
             Self::Ccm256(key) => key.decrypt_in_place_detached(short.into(), authenticated, text, &tag.into()).ok(),

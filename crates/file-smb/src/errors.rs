@@ -28,6 +28,7 @@ pub(crate) fn status_of(error: &FileError) -> NtStatus {
             NotOpened::Refused(OpenRefusal::DeletePending) => NtStatus::DELETE_PENDING,
             NotOpened::Refused(OpenRefusal::SharingViolation) => NtStatus::SHARING_VIOLATION,
             NotOpened::TooManyHandles { .. } | NotOpened::TooManyOpenFiles => NtStatus::TOO_MANY_OPENED_FILES,
+            NotOpened::LeaseKeyOfAnotherFile => NtStatus::INVALID_PARAMETER,
             NotOpened::TooManyWaiters(_) => NtStatus::INSUFFICIENT_RESOURCES,
         },
         FileError::NotMarked(refusal) => match refusal {

@@ -9,6 +9,7 @@
 
 mod answers;
 pub mod auth;
+mod clients;
 mod connection;
 mod copy_chunk;
 mod create;
@@ -43,6 +44,7 @@ mod sessions;
 mod set;
 pub mod signing;
 mod snapshots;
+mod spare;
 mod sparse;
 pub mod status;
 mod throttle;

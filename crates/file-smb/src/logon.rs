@@ -18,6 +18,7 @@ use crate::{
     },
     connection::Connection,
     described::filetime,
+    errors::status_of,
     keys::Preauth,
     negotiate::Negotiated,
     open::Reply,
@@ -114,10 +115,10 @@ fn refuse_binding(
     let other = session.as_ref().and_then(|session| session.logon().ok());
     let is_gmac = |number: u16| number == signing::AES_GMAC;
     let status = match other {
+        Some(other) if is_gmac(other.signing) && !is_gmac(how.signing) => NtStatus::REQUEST_OUT_OF_SEQUENCE,
         _ if how.dialect < dialect::SMB_3_0 => NtStatus::REQUEST_NOT_ACCEPTED,
         None => NtStatus::USER_SESSION_DELETED,
         Some(other) if is_gmac(how.signing) && !is_gmac(other.signing) => NtStatus::NOT_SUPPORTED,
-        Some(other) if is_gmac(other.signing) && !is_gmac(how.signing) => NtStatus::REQUEST_OUT_OF_SEQUENCE,
         Some(other) if other.dialect != how.dialect || other.cipher != how.cipher => NtStatus::INVALID_PARAMETER,
         Some(_) => NtStatus::REQUEST_NOT_ACCEPTED,
     };
@@ -193,7 +194,12 @@ async fn step(
     shared.throttle.succeeded(connection.peer.ip());
     let must_sign = u16::from(request.security_mode) & security_mode::SIGNING_REQUIRED != 0
         || how.client.security_mode & security_mode::SIGNING_REQUIRED != 0;
-    let must_encrypt = shared.settings.requires_encryption;
+    let own = shared.files.smb_encryption_required(grant.account().unit).await.map_err(|error| status_of(&error))?;
+    let must_encrypt = own.unwrap_or(shared.settings.requires_encryption);
+    if must_encrypt && how.cipher == 0 {
+        // Who speaks an older dialect, or offers no cipher: there is no session for it to read or write in.
+        return Err(NtStatus::ACCESS_DENIED);
+    }
     let secrets = Secrets::new(how, session.id, established.session_key(), &preauth)?;
     let owner = Arc::new(owner(connection, session.id, established.workstation()));
     let previous = request.previous_session_id;
@@ -211,6 +217,7 @@ async fn step(
     session.logon.set(logon).map_err(|_| NtStatus::REQUEST_NOT_ACCEPTED)?;
     connection.seat.becomes_known();
     connection.sessions().insert(session.id, Arc::clone(&session));
+    shared.clients.enter(connection);
     if previous != 0 && previous != session.id {
         end_previous(connection, previous, unit).await;
     }

@@ -77,7 +77,7 @@ pub(crate) fn hello(connection: &Arc<Connection>, bytes: &[u8]) -> Option<Frame>
     }
     let revision = match hello {
         Smb1Hello { smb_2_wildcard: true, .. } => dialect::WILDCARD,
-        Smb1Hello { smb_2_002: true, .. } if !connection.shared.settings.requires_encryption => dialect::SMB_2_0_2,
+        Smb1Hello { smb_2_002: true, .. } => dialect::SMB_2_0_2,
         Smb1Hello { .. } => return None,
     };
     let how = Negotiated {
@@ -112,7 +112,7 @@ pub(crate) fn negotiate(connection: &Arc<Connection>, header: &Header, frame: &[
         Ok(request) => request,
         Err(status) => return refused(status),
     };
-    let Some(mut how) = choose(&request, connection.shared.settings.requires_encryption) else {
+    let Some(mut how) = choose(&request) else {
         return refused(NtStatus::NOT_SUPPORTED);
     };
     let salt = (connection.shared.random)()?.to_le_bytes();
@@ -130,12 +130,9 @@ pub(crate) fn negotiate(connection: &Arc<Connection>, header: &Header, frame: &[
     Some(answered)
 }
 
-fn choose(request: &NegotiateRequest<'_>, requires_encryption: bool) -> Option<Negotiated> {
+fn choose(request: &NegotiateRequest<'_>) -> Option<Negotiated> {
     let known = |number: &&u16| request.dialects.contains(**number);
     let dialect = *DIALECTS.iter().find(known)?;
-    if requires_encryption && dialect < dialect::SMB_3_0 {
-        return None;
-    }
     let contexts = request.contexts.filter(|_| dialect == dialect::SMB_3_1_1);
     let cipher = match (dialect, contexts.and_then(|offered| offered.ciphers)) {
         (dialect::SMB_3_1_1, offered) => {
@@ -146,9 +143,6 @@ fn choose(request: &NegotiateRequest<'_>, requires_encryption: bool) -> Option<N
         }
         _ => 0,
     };
-    if requires_encryption && cipher == 0 {
-        return None;
-    }
     let signing = match (dialect, contexts.and_then(|offered| offered.signing_algorithms)) {
         (dialect::SMB_3_1_1, Some(offered)) => {
             SIGNATURES.into_iter().find(|ours| offered.contains(*ours)).unwrap_or(signing::AES_CMAC)

@@ -48,6 +48,8 @@ pub(crate) struct Remembered {
     durable: Option<Arc<Durable>>,
     /// What its CREATE did.
     pub(crate) action: u32,
+    /// The key of the lease that it caches under.
+    pub(crate) lease: Option<[u8; 16]>,
     /// The guid of its CREATE, until the client has shown that it knows the answer.
     created: Lock<Option<Created>>,
     /// It was made resilient.
@@ -57,8 +59,13 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    pub(crate) fn new(durable: Option<Durable>, action: u32, created: Option<Created>) -> Self {
-        Self { durable: durable.map(Arc::new), action, created: Lock::new(created), ..Self::default() }
+    pub(crate) fn new(
+        durable: Option<Durable>,
+        action: u32,
+        created: Option<Created>,
+        lease: Option<[u8; 16]>,
+    ) -> Self {
+        Self { durable: durable.map(Arc::new), action, lease, created: Lock::new(created), ..Self::default() }
     }
 
     /// How it outlives its connection, if it does.
@@ -116,8 +123,6 @@ pub(crate) struct Disk {
     pub(crate) number: Option<HandleId>,
     /// What a snapshot keeps, if that is open.
     kept: Option<Kept>,
-    /// The key of the lease that it caches under.
-    pub(crate) lease: Option<[u8; 16]>,
     handle: RwLock<Option<Handle>>,
     /// Where the listing of a directory is.
     pub(crate) cursor: Mutex<Cursor>,
@@ -127,12 +132,11 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    pub(crate) fn new(handle: Handle, is_directory: bool, lease: Option<[u8; 16]>) -> Self {
+    pub(crate) fn new(handle: Handle, is_directory: bool) -> Self {
         Self {
             is_directory,
             number: Some(handle.id()),
             kept: None,
-            lease,
             handle: RwLock::new(Some(handle)),
             cursor: Mutex::default(),
             position: AtomicU64::default(),
@@ -151,7 +155,6 @@ impl Disk {
             is_directory,
             number: None,
             kept: Some(kept),
-            lease: None,
             handle: RwLock::new(None),
             cursor: Mutex::default(),
             position: AtomicU64::default(),
@@ -257,7 +260,7 @@ pub(crate) struct Reply {
     pub(crate) status: NtStatus,
     pub(crate) body: Vec<u8>,
     /// What follows the body and is not copied.
-    pub(crate) payload: Bytes,
+    pub(crate) payload: Vec<Bytes>,
     /// The tree that a TREE_CONNECT made.
     pub(crate) tree: Option<u32>,
     /// What a CREATE opened: the open of related requests behind it.
@@ -270,5 +273,10 @@ impl Reply {
         let mut body = Vec::new();
         write(&mut body);
         Self { body, ..Self::default() }
+    }
+
+    /// Bytes of body and payload.
+    pub(crate) fn length(&self) -> usize {
+        self.payload.iter().map(Bytes::len).sum::<usize>().saturating_add(self.body.len())
     }
 }

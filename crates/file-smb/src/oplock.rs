@@ -3,40 +3,67 @@
 
 use std::{sync::Arc, time::Duration};
 
-use concurrency::oplock::{CacheGrant, Caching, OplockLevel};
-use file::opens::{CacheKey, LeaseKey, NotAcknowledged, Notice};
+use concurrency::oplock::{AcknowledgeRefusal, CacheGrant, CacheState, Caching, OplockLevel};
+use file::opens::{CacheKey, FileKey, HandleId, LeaseKey, NotAcknowledged, Notice};
 
 use crate::{
     NtStatus,
     answers::{self, Answer},
     connection::Connection,
-    open::{Open, Reply},
+    open::Reply,
     request::Cx,
+    session::Session,
     wire::{
+        FileId,
         create::{CreateRequest, oplock_level},
-        create_contexts::{Lease, lease_state},
+        create_contexts::{LEASE_FLAG_BREAK_IN_PROGRESS, LEASE_FLAG_PARENT_KEY_SET, Lease, LeaseV2, lease_state},
         header::{Command, Header, Route, flags},
         lock::{BreakAck, LEASE_BREAK_ACK_REQUIRED, LeaseBreakAck, LeaseBreakNotification, OplockBreak},
+        negotiate::dialect,
     },
 };
 
 /// How long a break waits for the answer to the CREATE that it breaks.
 const UNTIL_OPENED: Duration = Duration::from_secs(5);
+/// How long until it looks whether there is still something to break.
+const LOOKS_AGAIN: Duration = Duration::from_millis(50);
 /// The number of messages that answer no request.
 const UNSOLICITED: u64 = u64::MAX;
 
-/// What a CREATE asks to cache, and under which key.
-pub(crate) fn wanted(request: &CreateRequest<'_>, client: [u8; 16]) -> (CacheGrant, Option<LeaseKey>) {
+/// What a CREATE asks to cache.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    pub(crate) cache: CacheGrant,
+    /// Under which key.
+    pub(crate) lease_key: Option<LeaseKey>,
+    /// From where on the client counts; a lease of version 1 counts nothing.
+    pub(crate) epoch: Option<u16>,
+}
+
+/// What a CREATE asks to cache, and under which key. Leases are there since 2.1, those that count since 3.0.
+pub(crate) fn wanted(cx: &Cx<'_>, request: &CreateRequest<'_>) -> Wanted {
+    let oplock = |level| Wanted { cache: CacheGrant::Oplock(level), ..Wanted::default() };
     match (request.requested_oplock_level, request.contexts.lease) {
-        (oplock_level::LEASE, Some(lease)) => {
-            let caching = caching_of(lease.state);
-            (CacheGrant::Lease(caching), Some(LeaseKey { client, key: lease.key }))
-        }
-        (oplock_level::II, _) => (CacheGrant::Oplock(OplockLevel::Two), None),
-        (oplock_level::EXCLUSIVE, _) => (CacheGrant::Oplock(OplockLevel::Exclusive), None),
-        (oplock_level::BATCH, _) => (CacheGrant::Oplock(OplockLevel::Batch), None),
-        _ => (CacheGrant::Lease(Caching::None), None),
+        (oplock_level::LEASE, Some(lease)) if speaks(cx, &lease) => Wanted {
+            // Writes or handles without reads do not exist.
+            cache: CacheGrant::Lease(caching_of(lease.state).unwrap_or_default()),
+            lease_key: Some(lease_key(cx, lease.key)),
+            epoch: lease.v2.map(|more| more.epoch),
+        },
+        (oplock_level::II, _) => oplock(OplockLevel::Two),
+        (oplock_level::EXCLUSIVE, _) => oplock(OplockLevel::Exclusive),
+        (oplock_level::BATCH, _) => oplock(OplockLevel::Batch),
+        _ => Wanted::default(),
     }
+}
+
+fn speaks(cx: &Cx<'_>, lease: &Lease) -> bool {
+    let since = if lease.v2.is_some() { dialect::SMB_3_0 } else { dialect::SMB_2_1 };
+    cx.logon.dialect >= since
+}
+
+fn lease_key(cx: &Cx<'_>, key: [u8; 16]) -> LeaseKey {
+    LeaseKey { account: cx.logon.grant.account().unit, client: cx.connection.client_guid(), key }
 }
 
 /// The level that is answered.
@@ -59,44 +86,49 @@ pub(crate) fn state_of(grant: CacheGrant) -> u32 {
         | bit(caching.has_write(), lease_state::WRITE)
 }
 
-const fn caching_of(state: u32) -> Caching {
+const fn caching_of(state: u32) -> Option<Caching> {
     let (read, handle, write) =
         (state & lease_state::READ != 0, state & lease_state::HANDLE != 0, state & lease_state::WRITE != 0);
-    match Caching::new(read, write, handle) {
-        Some(caching) => caching,
-        // Writes or handles without reads do not exist.
-        None => Caching::None,
-    }
+    Caching::new(read, write, handle)
 }
 
-/// The lease that a CREATE is answered with.
-pub(crate) fn granted(asked: &Lease, grant: CacheGrant) -> Lease {
-    Lease { state: state_of(grant), flags: asked.flags & 4, ..*asked }
+/// The lease that a CREATE is answered with: in the version in which it was first asked for.
+pub(crate) fn granted(asked: &Lease, cache: &CacheState) -> Lease {
+    let breaking = if cache.is_breaking() { LEASE_FLAG_BREAK_IN_PROGRESS } else { 0 };
+    let parent = asked.v2.filter(|_| asked.flags & LEASE_FLAG_PARENT_KEY_SET != 0 && cache.epoch().is_some());
+    let flags = breaking | if parent.is_some() { LEASE_FLAG_PARENT_KEY_SET } else { 0 };
+    let v2 =
+        cache.epoch().map(|epoch| LeaseV2 { parent_key: parent.map_or([0; 16], |parent| parent.parent_key), epoch });
+    Lease { key: asked.key, state: state_of(cache.held()), flags, v2 }
 }
 
 /// Tells a client what happened to its handles.
 pub(crate) async fn tell(connection: &Arc<Connection>, session_id: u64, notice: Notice) {
-    let Notice::Break { key, from, to, must_acknowledge, .. } = notice else { return };
-    let Some(session) = connection.session(session_id) else { return };
-    let Ok(logon) = session.logon() else { return };
+    let Notice::Break { file, key, from, to, must_acknowledge, epoch } = notice else { return };
     let mut body = Vec::new();
-    match key {
+    let (connection, session) = match key {
         CacheKey::Oplock(handle) => {
-            let found = tokio::time::timeout(UNTIL_OPENED, session.opened_by(handle)).await;
-            let Ok(open) = found else { return };
-            OplockBreak { oplock_level: level_of(to, false), file_id: open.id }.write(&mut body);
+            let Some(session) = connection.session(session_id) else { return };
+            let Some(open) = opened_by(connection, &session, file, handle).await else { return };
+            OplockBreak { oplock_level: level_of(to, false), file_id: open }.write(&mut body);
+            (Arc::clone(connection), session)
         }
         CacheKey::Lease(lease) => {
+            // A lease is the client's, not the connection's: it is told on the one that it had first, as Windows does.
+            let own = || Some((Arc::clone(connection), connection.session(session_id)?));
+            let Some(told) = connection.shared.clients.first(lease).or_else(own) else { return };
             let notification = LeaseBreakNotification {
-                new_epoch: 0,
+                new_epoch: epoch.unwrap_or(0),
                 flags: if must_acknowledge { LEASE_BREAK_ACK_REQUIRED } else { 0 },
                 lease_key: lease.key,
                 current_lease_state: state_of(from),
                 new_lease_state: state_of(to),
             };
             notification.write(&mut body);
+            told
         }
-    }
+    };
+    let Ok(logon) = session.logon() else { return };
     let header = Header {
         command: Command::OplockBreak.number(),
         flags: flags::SERVER_TO_REDIR,
@@ -112,44 +144,68 @@ pub(crate) async fn tell(connection: &Arc<Connection>, session_id: u64, notice: 
     }
 }
 
-/// The client answers a break.
-pub(crate) async fn acknowledge(cx: &Cx<'_>, ack: &BreakAck) -> Result<Reply, NtStatus> {
-    let (open, key, kept) = match ack {
-        BreakAck::Oplock(ack) => {
-            let open = cx.session.open(ack.file_id, cx.tree_id()?)?;
-            let handle = open.disk()?.handle().await?.id();
-            (Arc::clone(&open), CacheKey::Oplock(handle), CacheGrant::Oplock(level(ack.oplock_level)?))
+/// The id of the open with this handle, which may be about to come. `None` when it is closed.
+async fn opened_by(connection: &Connection, session: &Session, file: FileKey, handle: HandleId) -> Option<FileId> {
+    let begun = tokio::time::Instant::now();
+    loop {
+        let opened = session.opened();
+        if let Some(open) = session.with_handle(handle) {
+            return Some(open.id);
         }
-        BreakAck::Lease(ack) => {
-            let open = cx.session.leased(ack.lease_key).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
-            let client = cx.connection.client_guid();
-            let key = LeaseKey { client, key: ack.lease_key };
-            (open, CacheKey::Lease(key), CacheGrant::Lease(caching_of(ack.lease_state)))
+        if begun.elapsed() > UNTIL_OPENED || !connection.shared.files.opens().holds(file, handle) {
+            return None;
         }
-    };
-    let file = open.disk()?.handle().await?.file();
-    cx.files().opens().acknowledge(file, key, kept, cx.files().now()).map_err(|refusal| match (refusal, ack) {
-        (NotAcknowledged::UnknownKey, BreakAck::Lease(_)) => NtStatus::OBJECT_NAME_NOT_FOUND,
-        (_, BreakAck::Lease(_)) => NtStatus::REQUEST_NOT_ACCEPTED,
-        (_, BreakAck::Oplock(_)) => NtStatus::INVALID_OPLOCK_PROTOCOL,
-    })?;
-    Ok(match ack {
-        BreakAck::Oplock(ack) => Reply::body(|body| ack.write(body)),
-        BreakAck::Lease(ack) => Reply::body(|body| LeaseBreakAck { flags: 0, lease_duration: 0, ..*ack }.write(body)),
-    })
-}
-
-const fn level(number: u8) -> Result<OplockLevel, NtStatus> {
-    match number {
-        oplock_level::NONE => Ok(OplockLevel::None),
-        oplock_level::II => Ok(OplockLevel::Two),
-        _ => Err(NtStatus::INVALID_PARAMETER),
+        // It may be closed meanwhile, too.
+        let _opened_or_not = tokio::time::timeout(LOOKS_AGAIN, opened).await;
     }
 }
 
-/// Whether an open caches under a lease with this key.
-pub(crate) fn is_leased(open: &Open, key: [u8; 16]) -> bool {
-    open.disk().is_ok_and(|disk| disk.lease == Some(key))
+/// The client answers a break.
+pub(crate) async fn acknowledge(cx: &Cx<'_>, ack: &BreakAck) -> Result<Reply, NtStatus> {
+    match ack {
+        BreakAck::Oplock(ack) => of_oplock(cx, ack).await,
+        BreakAck::Lease(ack) => of_lease(cx, ack),
+    }
+}
+
+async fn of_oplock(cx: &Cx<'_>, ack: &OplockBreak) -> Result<Reply, NtStatus> {
+    let open = cx.session.open(ack.file_id, cx.tree_id()?)?;
+    let level = match ack.oplock_level {
+        oplock_level::NONE => Some(OplockLevel::None),
+        oplock_level::II => Some(OplockLevel::Two),
+        oplock_level::EXCLUSIVE | oplock_level::BATCH => None,
+        _ => return Err(NtStatus::INVALID_PARAMETER),
+    };
+    let (file, key) = {
+        let handle = open.disk()?.handle().await?;
+        (handle.file(), CacheKey::Oplock(handle.id()))
+    };
+    let answer = |level| {
+        let kept = Some(CacheGrant::Oplock(level));
+        cx.files().opens().acknowledge(file, key, kept, cx.files().now())
+    };
+    let kept = level.map_or(Err(NotAcknowledged::Refused(AcknowledgeRefusal::KeepsTooMuch)), answer);
+    if let Err(refusal) = kept {
+        if matches!(refusal, NotAcknowledged::Refused(AcknowledgeRefusal::KeepsTooMuch)) {
+            // Who answers what it was not asked keeps nothing.
+            let _nothing_was_broken = answer(OplockLevel::None);
+        }
+        return Err(NtStatus::INVALID_OPLOCK_PROTOCOL);
+    }
+    Ok(Reply::body(|body| ack.write(body)))
+}
+
+fn of_lease(cx: &Cx<'_>, ack: &LeaseBreakAck) -> Result<Reply, NtStatus> {
+    let key = lease_key(cx, ack.lease_key);
+    let opens = cx.files().opens();
+    let file = opens.leased(key).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
+    let kept = caching_of(ack.lease_state).map(CacheGrant::Lease);
+    opens.acknowledge(file, CacheKey::Lease(key), kept, cx.files().now()).map_err(|refusal| match refusal {
+        NotAcknowledged::UnknownKey => NtStatus::OBJECT_NAME_NOT_FOUND,
+        NotAcknowledged::Refused(AcknowledgeRefusal::NotBreaking) => NtStatus::UNSUCCESSFUL,
+        NotAcknowledged::Refused(AcknowledgeRefusal::KeepsTooMuch) => NtStatus::REQUEST_NOT_ACCEPTED,
+    })?;
+    Ok(Reply::body(|body| LeaseBreakAck { flags: 0, lease_duration: 0, ..*ack }.write(body)))
 }
 
 /// The session that a notice is for.

@@ -27,7 +27,6 @@ pub(crate) struct Orphan {
     /// The half of its id that stays.
     pub(crate) persistent: u64,
     pub(crate) account: UnitId,
-    pub(crate) lease: Option<[u8; 16]>,
     pub(crate) rights: Rights,
     pub(crate) write_through: bool,
     pub(crate) remembered: Arc<Remembered>,
@@ -38,7 +37,7 @@ pub(crate) struct Orphan {
 impl Orphan {
     /// The open that it becomes again.
     pub(crate) fn reopened(&self, handle: Handle, id: FileId, tree: u32) -> Open {
-        let disk = Disk::new(handle, false, self.lease).with(self.position, self.mode);
+        let disk = Disk::new(handle, false).with(self.position, self.mode);
         Open {
             id,
             tree,
@@ -108,7 +107,6 @@ pub(crate) async fn leave(shared: &Arc<Shared>, logon: &Logon, keeper: &Arc<Owne
         handle: number,
         persistent: open.id.persistent,
         account,
-        lease: disk.lease,
         rights: open.rights,
         write_through: open.write_through,
         remembered: Arc::clone(&open.remembered),

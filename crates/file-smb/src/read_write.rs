@@ -34,7 +34,7 @@ pub(crate) async fn read(cx: &Cx<'_>, open: &Open, request: &ReadRequest) -> Res
             if more {
                 status = NtStatus::BUFFER_OVERFLOW;
             }
-            bytes
+            vec![bytes]
         }
         What::Disk(disk) => {
             if disk.is_directory {
@@ -49,16 +49,21 @@ pub(crate) async fn read(cx: &Cx<'_>, open: &Open, request: &ReadRequest) -> Res
             let view = &view;
             let read = waiting::done(cx, || view.read(cx.files(), request.offset, length)).await?;
             let minimum = usize::try_from(request.minimum_count).unwrap_or(usize::MAX);
-            if (read.is_empty() && length > 0) || read.len() < minimum {
+            let count = length_of(&read);
+            if (count == 0 && length > 0) || count < minimum {
                 return Err(NtStatus::END_OF_FILE);
             }
-            disk.moved(request.offset, read.len());
+            disk.moved(request.offset, count);
             read
         }
     };
-    let data_length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let data_length = u32::try_from(length_of(&bytes)).unwrap_or(u32::MAX);
     let head = Reply::body(|body| ReadResponse { data_length, data_remaining: 0 }.encode(body));
     Ok(Reply { status, payload: bytes, ..head })
+}
+
+fn length_of(pieces: &[Bytes]) -> usize {
+    pieces.iter().map(Bytes::len).sum()
 }
 
 /// Writes bytes, which are a part of the frame.

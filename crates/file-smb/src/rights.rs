@@ -1,6 +1,9 @@
 //! What a CREATE asks to do: generic rights as those of files, what counts for sharing, and requests that make no sense.
 
-use concurrency::share_mode::{Access, FileRights, OpenMode, ShareMode};
+use concurrency::{
+    file_open::Reach,
+    share_mode::{Access, FileRights, OpenMode, ShareMode},
+};
 
 use crate::{
     NtStatus,
@@ -41,6 +44,8 @@ const ATTRIBUTES: u32 = attributes::READONLY
     | attributes::ENCRYPTED
     | attributes::INTEGRITY_STREAM
     | attributes::NO_SCRUB_DATA;
+/// Rights with which a file is only looked at.
+const LOOKS: u32 = access::READ_ATTRIBUTES | access::WRITE_ATTRIBUTES | access::SYNCHRONIZE;
 /// No bit of the options beyond these is one.
 const OPTIONS: u32 = 0x00FF_FFFF;
 
@@ -98,6 +103,15 @@ impl Rights {
 
     pub(crate) const fn has(self, right: u32) -> bool {
         self.granted & right != 0
+    }
+
+    /// What counts for caches.
+    pub(crate) const fn reach(self) -> Reach {
+        match self.granted & !LOOKS {
+            0 => Reach::Attributes,
+            access::READ_CONTROL => Reach::Descriptor,
+            _ => Reach::File,
+        }
     }
 
     /// What counts for sharing.
@@ -170,6 +184,23 @@ mod tests {
         assert_eq!(rights.mode(0, false).access, Access::NONE);
         assert_eq!(rights.mode(0, true).access, Access::WRITE);
         assert_eq!(rights.mode(5, false).share, ShareMode { read: true, write: false, delete: true });
+    }
+
+    #[test]
+    fn rights_reach_as_far_as_caches_are_broken_for_them() {
+        let table = [
+            (access::READ_ATTRIBUTES, Reach::Attributes),
+            (access::WRITE_ATTRIBUTES | access::SYNCHRONIZE, Reach::Attributes),
+            (access::READ_CONTROL | access::SYNCHRONIZE, Reach::Descriptor),
+            (access::READ_EA, Reach::File),
+            (access::WRITE_DAC, Reach::File),
+            (access::DELETE, Reach::File),
+            (access::READ_DATA, Reach::File),
+            (access::MAXIMUM_ALLOWED, Reach::File),
+        ];
+        for (desired, reach) in table {
+            assert_eq!(Rights::asked(desired).unwrap().reach(), reach, "{desired:#x}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a session signs and encrypts with.
 
-use bytes::{Buf as _, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::{
     NtStatus,
@@ -41,12 +41,13 @@ impl Secrets {
     }
 
     /// Signs a message, of which the last part may be apart.
-    pub(crate) fn sign(&self, message: &mut [u8], payload: &[u8]) -> Option<()> {
+    pub(crate) fn sign(&self, message: &mut [u8], payload: &[Bytes]) -> Option<()> {
         if payload.is_empty() {
             return self.signer.sign(message).ok();
         }
         let (head, rest) = message.split_at_mut_checked(HEADER)?;
-        self.signer.sign_parts(head, &[rest, payload]).ok()
+        let parts: Vec<&[u8]> = std::iter::once(&*rest).chain(payload.iter().map(|piece| &**piece)).collect();
+        self.signer.sign_parts(head, &parts).ok()
     }
 
     /// Whether the signature of a message is right.

@@ -10,7 +10,10 @@ use file::Files;
 use net::{Bounds, Protocol};
 use tokio::sync::Semaphore;
 
-use crate::{connection, creates::Creates, orphans::Orphans, sessions::Sessions, throttle::Throttle, wire::FileId};
+use crate::{
+    clients::Clients, connection, creates::Creates, orphans::Orphans, sessions::Sessions, spare::Spare,
+    throttle::Throttle, wire::FileId,
+};
 
 /// Bytes of frames that are being read or done, of all connections.
 const INCOMING_BYTES: usize = 256 * 1024 * 1024;
@@ -47,6 +50,9 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) creates: Creates,
     pub(crate) orphans: Arc<Orphans>,
+    /// For answers.
+    pub(crate) spare: Spare,
+    pub(crate) clients: Clients,
     next_file: AtomicU64,
 }
 
@@ -74,6 +80,8 @@ impl SmbService {
             sessions: Sessions::default(),
             creates: Creates::default(),
             orphans: Arc::default(),
+            spare: Spare::default(),
+            clients: Clients::default(),
             next_file: AtomicU64::new(1),
         };
         Some(Self { shared: Arc::new(shared) })

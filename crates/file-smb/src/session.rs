@@ -18,9 +18,9 @@ use file::{
     opens::{HandleId, Owner},
     share::ShareAddress,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, futures::Notified};
 
-use crate::{NtStatus, open::Open, oplock, orphans, secrets::Secrets, server::Shared, wire::FileId};
+use crate::{NtStatus, open::Open, orphans, secrets::Secrets, server::Shared, wire::FileId};
 
 /// Tree connects of a session.
 const TREES_MAX: usize = 256;
@@ -179,22 +179,15 @@ impl Session {
         self.state().opens.get(&id.volatile).filter(|open| open.id == id).cloned()
     }
 
-    /// The open with this handle, which may be about to come.
-    pub(crate) async fn opened_by(&self, handle: HandleId) -> Arc<Open> {
-        loop {
-            let opened = self.opened.notified();
-            let has = |open: &&Arc<Open>| open.disk().is_ok_and(|disk| disk.number == Some(handle));
-            let found = self.state().opens.values().find(has).cloned();
-            match found {
-                Some(open) => return open,
-                None => opened.await,
-            }
-        }
+    /// Ready when something was opened.
+    pub(crate) fn opened(&self) -> Notified<'_> {
+        self.opened.notified()
     }
 
-    /// An open that caches under a lease with this key.
-    pub(crate) fn leased(&self, key: [u8; 16]) -> Option<Arc<Open>> {
-        self.state().opens.values().find(|open| oplock::is_leased(open, key)).cloned()
+    /// The open with this handle.
+    pub(crate) fn with_handle(&self, handle: HandleId) -> Option<Arc<Open>> {
+        let has = |open: &&Arc<Open>| open.disk().is_ok_and(|disk| disk.number == Some(handle));
+        self.state().opens.values().find(has).cloned()
     }
 
     /// Takes an open away, to close it.

@@ -10,9 +10,7 @@ use crate::{
         negotiate::dialect,
     },
 };
-use aes::Aes128;
-use cmac::{Cmac, Mac};
-use ring::{aead, hmac};
+use aws_lc_rs::{aead, cmac, hmac};
 use subtle::ConstantTimeEq;
 
 /// How messages are signed.
@@ -41,8 +39,8 @@ impl Algorithm {
 pub struct Signer(Kind);
 
 enum Kind {
-    Hmac(hmac::Key),
-    Cmac(Box<Cmac<Aes128>>),
+    Hmac(Box<hmac::Key>),
+    Cmac(Box<cmac::Key>),
     Gmac(Box<aead::LessSafeKey>),
 }
 
@@ -63,9 +61,9 @@ impl Signer {
     /// `INTERNAL_ERROR`: never.
     pub fn new(algorithm: Algorithm, key: &[u8; 16]) -> Result<Self, NtStatus> {
         Ok(Self(match algorithm {
-            Algorithm::HmacSha256 => Kind::Hmac(hmac::Key::new(hmac::HMAC_SHA256, key)),
+            Algorithm::HmacSha256 => Kind::Hmac(Box::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
             Algorithm::AesCmac => {
-                Kind::Cmac(Box::new(Cmac::new_from_slice(key).map_err(|_length| NtStatus::INTERNAL_ERROR)?))
+                Kind::Cmac(Box::new(cmac::Key::new(cmac::AES_128, key).map_err(|_length| NtStatus::INTERNAL_ERROR)?))
             }
             Algorithm::AesGmac => {
                 let key = aead::UnboundKey::new(&aead::AES_128_GCM, key).map_err(|_length| NtStatus::INTERNAL_ERROR)?;
@@ -118,9 +116,13 @@ impl Signer {
                 context.sign().as_ref().first_chunk().copied().ok_or(NtStatus::INTERNAL_ERROR)
             }
             Kind::Cmac(key) => {
-                let mut mac = key.as_ref().clone();
-                parts.iter().for_each(|part| mac.update(part));
-                Ok(mac.finalize().into_bytes().into())
+                let failed = |_unspecified| NtStatus::INTERNAL_ERROR;
+                let mut context = cmac::Context::with_key(key);
+                for part in parts {
+                    context.update(part).map_err(failed)?;
+                }
+                let tag = context.sign().map_err(failed)?;
+                tag.as_ref().first_chunk().copied().ok_or(NtStatus::INTERNAL_ERROR)
             }
             Kind::Gmac(key) => {
                 let nonce = gmac_nonce(parts.first().copied().unwrap_or_default())?;

@@ -50,9 +50,9 @@ impl View<'_> {
         }
     }
 
-    pub(crate) async fn read(&self, files: &Files, offset: u64, length: usize) -> Result<Bytes, FileError> {
+    pub(crate) async fn read(&self, files: &Files, offset: u64, length: usize) -> Result<Vec<Bytes>, FileError> {
         match self {
-            Self::Present(handle) => files.read_at(handle, offset, length).await,
+            Self::Present(handle) => files.read_pieces_at(handle, offset, length).await,
             Self::Kept(kept) => files.read_kept(kept, offset, length).await,
         }
     }

@@ -99,6 +99,11 @@ impl FileReader {
     pub async fn collect(&mut self, range: Range<u64>) -> Result<Bytes, FileError> {
         Ok(self.0.collect(range).await?)
     }
+
+    /// The same in pieces that are not copied.
+    pub(crate) async fn pieces(&mut self, range: Range<u64>) -> Result<Vec<Bytes>, FileError> {
+        Ok(self.0.pieces(range).await?)
+    }
 }
 
 impl Files {

@@ -14,7 +14,7 @@ use crate::{
     keys,
     list::{Listing, Page},
     object::NodeProperties,
-    opens::{FileKey, Handle},
+    opens::{Claim, FileKey, Handle, Turn},
     permission,
     ranges::refuse_while_copying,
     share,
@@ -79,15 +79,36 @@ impl Files {
         .await
     }
 
+    fn begin_resize(&self, handle: &Handle) -> Result<Claim, FileError> {
+        match handle.begin_resize(self.now())? {
+            Turn::Granted(claim) => Ok(claim),
+            Turn::Wait(ticket) => Err(FileError::Wait(ticket)),
+        }
+    }
+
+    /// Takes room for so many bytes: a file that is longer is cut off, else nothing changes but what others cache.
+    ///
+    /// # Errors
+    /// As [`Self::set_open_length`].
+    pub async fn set_open_allocation(&self, handle: &Handle, length: u64) -> Result<(), FileError> {
+        let properties = self.open_properties(handle).await?;
+        if properties.file.is_some_and(|file| length < file.length) {
+            return self.set_open_length(handle, length).await;
+        }
+        self.begin_resize(handle).map(drop)
+    }
+
     /// Gives a file another length.
     ///
     /// # Errors
-    /// It is a directory, it would be too long, its share is gone, or the store failed.
+    /// It is a directory, it would be too long, its share is gone, or the store failed. [`FileError::Wait`] asks to wait
+    /// and to try again.
     pub async fn set_open_length(&self, handle: &Handle, length: u64) -> Result<(), FileError> {
         if length > limits::FILE_MAX_BYTES {
             return Err(FileError::FileTooLarge(length));
         }
         let file = handle.file();
+        let _claim = self.begin_resize(handle)?;
         self.flush_file(file).await?;
         loop {
             let set = self.change_open(file, |open| async move {
@@ -101,7 +122,10 @@ impl Files {
                     return Ok(false);
                 }
                 let now = txn.now();
-                (node.smb.written, node.smb.changed) = (now, now);
+                if !handle.keeps_write_time() {
+                    node.smb.written = now.into();
+                }
+                node.smb.changed = now.into();
                 node.touch(now, txn.fresh_id());
                 tree.put_node(&txn, &node).await?;
                 Ok(true)

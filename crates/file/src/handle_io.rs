@@ -8,8 +8,8 @@
 use access::{Asked, Operation};
 use bytes::{Bytes, BytesMut};
 use concurrency::range_lock::{ByteRange, Io};
-use store::{Read, Scope, Snapshot, Txn};
-use types::{Timestamp, UnitId, limits};
+use store::{Read, Scope, Snapshot, Txn, reader::whole};
+use types::{FileTime, Timestamp, UnitId, limits};
 
 use crate::{
     Files,
@@ -51,6 +51,14 @@ impl Files {
     /// It is a directory, the range is locked by another handle, the handle is closed, its share is gone, or the store
     /// failed. [`FileError::Wait`] asks to wait and to read again.
     pub async fn read_at(&self, handle: &Handle, offset: u64, length: usize) -> Result<Bytes, FileError> {
+        Ok(whole(self.read_pieces_at(handle, offset, length).await?))
+    }
+
+    /// The same in pieces, which are not copied.
+    ///
+    /// # Errors
+    /// As [`Self::read_at`].
+    pub async fn read_pieces_at(&self, handle: &Handle, offset: u64, length: usize) -> Result<Vec<Bytes>, FileError> {
         let _claim = self.begin_io(handle, offset, length, Io::Read)?;
         self.read_file(handle.file(), At::Present, offset, length).await
     }
@@ -67,7 +75,7 @@ impl Files {
             return Err(FileError::FileTooLarge(end));
         }
         let claim = self.begin_io(handle, offset, bytes.len(), Io::Write)?;
-        let room = self.unflushed.write(file, offset, bytes, self.now());
+        let room = self.unflushed.write(file, offset, bytes, self.now(), handle.keeps_write_time());
         drop(claim);
         if through || room == Room::FlushFirst { self.flush_file(file).await } else { Ok(()) }
     }
@@ -110,7 +118,7 @@ impl Files {
         at: At,
         offset: u64,
         length: usize,
-    ) -> Result<Bytes, FileError> {
+    ) -> Result<Vec<Bytes>, FileError> {
         let wanted = offset.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
         for attempt in 0..ATTEMPTS {
             // Before the rows: what is flushed in between is then in both.
@@ -123,21 +131,21 @@ impl Files {
             let stored = node.file.as_ref().ok_or(FileError::ResourceTypeMismatch)?.length;
             let end = wanted.min(stored.max(overlay.length));
             if offset >= end {
-                return Ok(Bytes::new());
+                return Ok(Vec::new());
             }
             if let [(start, bytes)] = overlay.pieces.as_slice()
                 && *start == offset
                 && u64::try_from(bytes.len()).is_ok_and(|length| length == end - offset)
             {
-                return Ok(bytes.clone());
+                return Ok(vec![bytes.clone()]);
             }
             let stored = offset..end.min(stored.max(offset));
             let below = if stored.is_empty() {
-                Bytes::new()
+                Vec::new()
             } else {
                 let opened = self.open_content(&rows, &share, at, &node, stored.clone(), attempt >= UNKEPT).await?;
                 let Some(mut reader) = opened else { continue };
-                reader.collect(stored).await?
+                reader.pieces(stored).await?
             };
             return Ok(laid_over(below, offset, end, &overlay));
         }
@@ -276,7 +284,12 @@ fn run_of(pieces: &[(u64, Bytes)]) -> usize {
 }
 
 /// Links bytes into their file. False when it cannot grow yet.
-async fn store_bodies(txn: Txn, file: FileKey, bodies: &[(u64, Body)], written: Timestamp) -> Result<bool, FileError> {
+async fn store_bodies(
+    txn: Txn,
+    file: FileKey,
+    bodies: &[(u64, Body)],
+    written: Option<Timestamp>,
+) -> Result<bool, FileError> {
     let (share, mut node) = found(&txn, file, At::Present).await?;
     let tree = Tree::of(&share);
     ranges::refuse_while_copying(node.file.as_ref().ok_or(FileError::ResourceTypeMismatch)?)?;
@@ -290,8 +303,8 @@ async fn store_bodies(txn: Txn, file: FileKey, bodies: &[(u64, Body)], written: 
         ranges::write(&txn, &share, &mut node, *start, body).await?;
     }
     let now = txn.now();
-    node.smb.written = written;
-    node.smb.changed = now;
+    node.smb.written = written.map_or(node.smb.written, FileTime::of);
+    node.smb.changed = now.into();
     node.smb.attributes = node.smb.attributes.with_archive();
     node.touch(now, txn.fresh_id());
     tree.put_node(&txn, &node).await?;
@@ -306,13 +319,13 @@ pub(crate) async fn found(rows: &impl Read, file: FileKey, at: At) -> Result<(Sh
 }
 
 /// The bytes of `offset..end`: what is stored, zeros behind it, and what is not stored yet on top.
-fn laid_over(below: Bytes, offset: u64, end: u64, overlay: &Overlay) -> Bytes {
+fn laid_over(below: Vec<Bytes>, offset: u64, end: u64, overlay: &Overlay) -> Vec<Bytes> {
     let length = usize::try_from(end - offset).unwrap_or(usize::MAX);
-    if overlay.pieces.is_empty() && below.len() == length {
+    if overlay.pieces.is_empty() && below.iter().map(Bytes::len).sum::<usize>() == length {
         return below;
     }
     let mut bytes = BytesMut::with_capacity(length);
-    bytes.extend_from_slice(&below);
+    below.iter().for_each(|piece| bytes.extend_from_slice(piece));
     bytes.resize(length, 0);
     for (start, piece) in &overlay.pieces {
         let from = usize::try_from(start.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -321,7 +334,7 @@ fn laid_over(below: Bytes, offset: u64, end: u64, overlay: &Overlay) -> Bytes {
             place.copy_from_slice(piece.get(..count).unwrap_or_default());
         }
     }
-    bytes.freeze()
+    vec![bytes.freeze()]
 }
 
 impl FileAttributes {

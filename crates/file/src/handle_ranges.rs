@@ -72,7 +72,10 @@ impl Files {
                     return Ok(None);
                 }
                 let next = content::clear(&txn, &tree, inode, file, (place, end)).await?;
-                (node.smb.written, node.smb.changed) = (now, now);
+                if !handle.keeps_write_time() {
+                    node.smb.written = now.into();
+                }
+                node.smb.changed = now.into();
                 node.touch(now, txn.fresh_id());
                 tree.put_node(&txn, &node).await?;
                 Ok(next)
@@ -99,7 +102,7 @@ impl Files {
             }
             tree.renew(&mut node);
             node.smb.attributes = node.smb.attributes.with_sparse(is_sparse);
-            node.smb.changed = txn.now();
+            node.smb.changed = txn.now().into();
             node.touch(txn.now(), txn.fresh_id());
             Ok(tree.put_node(&txn, &node).await?)
         })

@@ -111,11 +111,11 @@ impl Files {
         Ok(times)
     }
 
-    /// Reads up to `length` bytes; fewer at the end of the file, none behind it.
+    /// Reads up to `length` bytes, in pieces; fewer at the end of the file, none behind it.
     ///
     /// # Errors
     /// It is a directory, the snapshot is gone, or the store failed.
-    pub async fn read_kept(&self, kept: &Kept, offset: u64, length: usize) -> Result<Bytes, FileError> {
+    pub async fn read_kept(&self, kept: &Kept, offset: u64, length: usize) -> Result<Vec<Bytes>, FileError> {
         self.look_at_kept(kept).await?;
         self.read_file(kept.file, At::Epoch(kept.epoch), offset, length).await
     }

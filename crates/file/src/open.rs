@@ -76,6 +76,8 @@ pub struct OpenFile {
     pub cache: CacheGrant,
     /// Under which key, if it is a lease.
     pub lease_key: Option<LeaseKey>,
+    /// From where on the client counts the changes of the lease; `None` when it does not.
+    pub epoch: Option<u16>,
     /// Who opens.
     pub owner: Arc<Owner>,
 }
@@ -115,7 +117,13 @@ pub struct Opened {
 }
 
 impl OpenFile {
-    fn asking(&self, tree: &Tree, spot: Option<&Spot>, inode: Inode, name: &str, lease: LeaseState) -> Asking {
+    fn asking(
+        &self,
+        tree: &Tree,
+        spot: Option<&Spot>,
+        (there, inode, lease): (Option<&Node>, Inode, LeaseState),
+        name: &str,
+    ) -> Asking {
         let ancestors = spot.map(|spot| spot.ancestors.as_slice()).unwrap_or_default();
         Asking {
             place: tree.place(ancestors, inode, name),
@@ -123,7 +131,8 @@ impl OpenFile {
             lease,
             cache: self.cache,
             lease_key: self.lease_key,
-            is_directory: self.is_directory == Some(true),
+            epoch: self.epoch,
+            is_directory: there.map_or(self.is_directory == Some(true), Node::is_directory),
             owner: Arc::clone(&self.owner),
         }
     }
@@ -183,7 +192,8 @@ impl Files {
                 None if asked.disposition.makes() => (Inode::new(self.store.fresh_id()), LeaseState::Available),
                 None => return Err(FileError::ResourceNotFound),
             };
-            let asking = asked.asking(&tree, spot.as_ref(), inode, name.as_deref().unwrap_or_default(), lease);
+            let asking =
+                asked.asking(&tree, spot.as_ref(), (there.as_ref(), inode, lease), name.as_deref().unwrap_or_default());
             let tentative = match self.opens.open(&asking, now) {
                 Ok(Turn::Granted(tentative)) => tentative,
                 Ok(Turn::Wait(ticket)) => return Err(FileError::Wait(ticket)),
@@ -352,7 +362,7 @@ async fn overwrite(
     node.since = tree.epochs.current;
     node.file = Some(Box::new(create::empty(txn, 0, old.headers.clone(), old.lease)));
     request.smb.apply(txn, share.unit, node).await?;
-    node.smb.written = txn.now();
+    node.smb.written = txn.now().into();
     node.touch(txn.now(), txn.fresh_id());
     Ok(tree.put_node(txn, node).await?)
 }

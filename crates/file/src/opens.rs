@@ -47,6 +47,7 @@
 mod caching;
 mod claims;
 mod handle;
+mod lease_keys;
 mod listing;
 mod locking;
 mod opening;
@@ -88,7 +89,7 @@ pub(crate) use self::ticket::{Bell, Rung};
 ///
 /// ```
 /// use concurrency::{
-///     delete_pending::{DeleteIntent, Obstacles}, file_open::OpenRequest, lease::LeaseState,
+///     delete_pending::{DeleteIntent, Obstacles}, file_open::{OpenRequest, Reach}, lease::LeaseState,
 ///     oplock::{CacheGrant, Caching}, rest_open::{RestOperation, RestRefusal, RestRequest},
 ///     share_mode::{Access, OpenMode, ShareMode},
 /// };
@@ -100,10 +101,10 @@ pub(crate) use self::ticket::{Bell, Rung};
 /// let place = Place::root(UnitId::new(1), Inode::new(2)).child(Inode::new(3), "a.txt");
 /// let owner = Owner { session: 1, client: ([127, 0, 0, 1], 5000).into(), client_name: "a".into(), notify: Box::new(|_| {}) };
 /// let mode = OpenMode { access: Access::WRITE, share: ShareMode::NONE };
-/// let request = OpenRequest { mode, overwrites: false, delete: DeleteIntent::default() };
+/// let request = OpenRequest { mode, reach: Reach::File, overwrites: false, delete: DeleteIntent::default() };
 /// let asking = Asking {
 ///     place: place.clone(), request, lease: LeaseState::Available, cache: CacheGrant::Lease(Caching::None),
-///     lease_key: None, is_directory: false, owner: Arc::new(owner),
+///     lease_key: None, epoch: None, is_directory: false, owner: Arc::new(owner),
 /// };
 /// let tentative = opens.open(&asking, now)?.granted().ok_or("nothing is in the way")?;
 /// // … the transaction finds the file …
@@ -121,7 +122,7 @@ pub struct Opens {
 }
 
 impl Opens {
-    /// The client answers a break with what it keeps.
+    /// The client answers a break with what it keeps, `None` for a combination that does not exist.
     ///
     /// # Errors
     /// [`NotAcknowledged`].
@@ -129,17 +130,28 @@ impl Opens {
         &self,
         file: FileKey,
         key: CacheKey,
-        kept: CacheGrant,
+        kept: impl Into<Option<CacheGrant>>,
         now: Timestamp,
     ) -> Result<(), NotAcknowledged> {
+        let kept = kept.into();
         self.table.with(file, |state, act| {
             let used = state.in_use();
             used.settle(now, act);
             let cache = used.caches.iter_mut().find(|cache| cache.key == key).ok_or(NotAcknowledged::UnknownKey)?;
-            let answered = cache.state.acknowledge(kept)?;
-            cache.become_state(answered, file, &mut act.table.deadlines());
-            Ok(())
+            Ok(cache.acknowledge(kept, file, now, &mut act.table.deadlines(), &mut act.notices)?)
         })
+    }
+
+    /// The file that a lease key is used for.
+    #[must_use]
+    pub fn leased(&self, key: LeaseKey) -> Option<FileKey> {
+        self.table.lease_keys().file(key)
+    }
+
+    /// Whether a handle is open.
+    #[must_use]
+    pub fn holds(&self, file: FileKey, handle: HandleId) -> bool {
+        self.table.with(file, |state, _| state.in_use.as_ref().is_some_and(|used| used.handle(handle).is_some()))
     }
 
     /// Clients that have not answered by now lose what they cached; those who waited go on. Handles whose clients have not

@@ -7,7 +7,7 @@ use std::fmt;
 
 use access::{Asked, Operation};
 use store::{Scope, Snapshot, Store, Txn};
-use types::Timestamp;
+use types::{Timestamp, UnitId};
 
 use crate::{errors::FileError, opens::Opens, unflushed::Unflushed};
 
@@ -42,6 +42,14 @@ impl Files {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.store.now()
+    }
+
+    /// Whether SMB clients of an account must encrypt; `None` when the account says nothing about it.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn smb_encryption_required(&self, account: UnitId) -> Result<Option<bool>, FileError> {
+        Ok(account::smb_encryption_required(&self.store.snapshot(), account).await?)
     }
 
     /// Decides whether somebody may do an operation at all, before a body is read or a source is asked for. What it allows

@@ -96,7 +96,7 @@ fn what_a_copy_takes_of_its_source() {
     run(async {
         let world = World::new().await;
         world.create_file("s", 1).await.unwrap();
-        let time = |ticks| Timestamp::from_ticks(ticks);
+        let time = FileTime::from_row;
         let set = SetProperties {
             address: address("s", None),
             preconditions: Preconditions::default(),

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use concurrency::{
     delete_pending::DeleteIntent,
     durable::Kind,
-    file_open::OpenRequest,
+    file_open::{OpenRequest, Reach},
     oplock::{CacheGrant, OplockLevel},
     range_lock::{ByteRange, LockKind},
     rest_open::RestRefusal,
@@ -39,10 +39,16 @@ async fn opened(world: &World, path: &str, mode: OpenMode, delete_on_close: bool
         address: address(path, None),
         disposition: Disposition::OpenIf,
         is_directory: Some(false),
-        request: OpenRequest { mode, overwrites: false, delete: DeleteIntent { delete_on_close, delete_access: true } },
+        request: OpenRequest {
+            mode,
+            reach: Reach::File,
+            overwrites: false,
+            delete: DeleteIntent { delete_on_close, delete_access: true },
+        },
         smb: SmbChange::default(),
         cache: CacheGrant::Oplock(OplockLevel::Batch),
         lease_key: None,
+        epoch: None,
         owner: owner(1),
     };
     world.files.open(&asked(open)).await.unwrap()

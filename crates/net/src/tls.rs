@@ -80,7 +80,7 @@ fn configure(certificate: &str, key: &str, protocols: &[Vec<u8>]) -> Result<Arc<
     let chain = CertificateDer::pem_slice_iter(certificate.as_bytes()).collect::<Result<Vec<_>, _>>();
     let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(TlsError::NoCertificate)?;
     let private = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| TlsError::NoKey)?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
@@ -119,7 +119,7 @@ mod tests {
         let client = async {
             let mut roots = rustls::RootCertStore::empty();
             roots.add(pair.cert.der().clone()).unwrap();
-            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
             let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
             let mut config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
             config.alpn_protocols = vec![b"echo".to_vec()];

@@ -125,22 +125,22 @@ fn write(found: &ServiceProperties, service: Service, version: ServiceVersion) -
         write_policy(&mut xml, "ShareDeleteRetentionPolicy", found.share_delete_retention);
     }
     if service == Service::File && version.at_least(2020, 2, 10) {
-        write_protocols(&mut xml, version);
+        write_protocols(&mut xml, found, version);
     }
     xml.close("StorageServiceProperties");
     xml.finish()
 }
 
-/// What SMB does: one connection a session, and whether a client must encrypt.
-fn write_protocols(xml: &mut XmlWriter, version: ServiceVersion) {
+/// What SMB does: one connection a session, and whether a client must encrypt, where the account says so.
+fn write_protocols(xml: &mut XmlWriter, found: &ServiceProperties, version: ServiceVersion) {
     xml.open("ProtocolSettings");
     xml.open("SMB");
     xml.open("Multichannel");
     xml.element("Enabled", "false");
     xml.close("Multichannel");
-    if version.at_least(2026, 2, 6) {
+    if let Some(required) = found.smb_encryption_required.filter(|_| version.at_least(2026, 2, 6)) {
         xml.open("EncryptionInTransit");
-        xml.element("Required", "false");
+        xml.element("Required", boolean(required));
         xml.close("EncryptionInTransit");
     }
     xml.close("SMB");
@@ -220,31 +220,35 @@ fn read(root: &Element, service: Service) -> Result<PropertiesChange, ServiceErr
                 }
             }
             ("ShareDeleteRetentionPolicy", Service::File) => change.share_delete_retention = Some(read_policy(part)?),
-            ("ProtocolSettings", Service::File) => check_protocols(part)?,
+            ("ProtocolSettings", Service::File) => {
+                change.smb_encryption_required = read_protocols(part)?.or(change.smb_encryption_required);
+            }
             (_, _) => return Err(invalid_node(&part.name, &part.text, "the element is unknown to this service")),
         }
     }
     Ok(change)
 }
 
-/// Settings of SMB are accepted as they are, and refused when they ask for something else.
-fn check_protocols(settings: &Element) -> Result<(), ServiceError> {
+/// Whether SMB clients must encrypt. What else there is to set is accepted as it is, and refused when it asks for
+/// something else.
+fn read_protocols(settings: &Element) -> Result<Option<bool>, ServiceError> {
+    let mut encryption_required = None;
     for protocol in &settings.children {
         if protocol.name != "SMB" {
             return Err(invalid_node(&protocol.name, "", "this protocol is not supported"));
         }
         for setting in &protocol.children {
-            let switch = match setting.name.as_str() {
-                "Multichannel" => "Enabled",
-                "EncryptionInTransit" => "Required",
+            match setting.name.as_str() {
+                "EncryptionInTransit" => encryption_required = Some(flag(setting, "Required")?),
+                "Multichannel" if flag(setting, "Enabled")? => {
+                    return Err(invalid_node(&setting.name, "true", "this feature is not supported"));
+                }
+                "Multichannel" => {}
                 _ => return Err(invalid_node(&setting.name, "", "the setting is unknown")),
-            };
-            if flag(setting, switch)? {
-                return Err(invalid_node(&setting.name, "true", "this feature is not supported"));
             }
         }
     }
-    Ok(())
+    Ok(encryption_required)
 }
 
 fn read_logging(part: &Element) -> Result<Logging, ServiceError> {

@@ -107,7 +107,7 @@ impl Client {
                     // One that cannot be read is one that nobody can be trusted by.
                     let _unreadable = roots.add(certificate);
                 }
-                let provider = Arc::new(rustls::crypto::ring::default_provider());
+                let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
                 let builder = ClientConfig::builder_with_provider(provider);
                 let config = builder
                     .with_safe_default_protocol_versions()

@@ -205,21 +205,24 @@ impl ContentReader {
     /// # Errors
     /// The store failed.
     pub async fn collect(&mut self, range: Range<u64>) -> Result<Bytes, StoreError> {
-        let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-        let first = self.read(range.start, length).await?;
-        if first.len() == length {
-            return Ok(first);
-        }
-        let mut whole = BytesMut::from(&*first);
-        while whole.len() < length {
-            let place = range.start + u64::try_from(whole.len()).unwrap_or(u64::MAX);
-            let piece = self.read(place, length - whole.len()).await?;
+        Ok(whole(self.pieces(range).await?))
+    }
+
+    /// A range in the pieces in which it is read, none of them copied. All of it must fit into memory.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn pieces(&mut self, range: Range<u64>) -> Result<Vec<Bytes>, StoreError> {
+        let (mut pieces, mut place) = (Vec::new(), range.start);
+        while place < range.end {
+            let piece = self.read(place, usize::try_from(range.end - place).unwrap_or(usize::MAX)).await?;
             if piece.is_empty() {
                 break;
             }
-            whole.extend_from_slice(&piece);
+            place += u64::try_from(piece.len()).unwrap_or(u64::MAX);
+            pieces.push(piece);
         }
-        Ok(whole.freeze())
+        Ok(pieces)
     }
 
     /// The piece that holds the offset, or the next one behind it.
@@ -254,6 +257,17 @@ impl ContentReader {
         };
         Ok(Ahead { from: offset, pieces, complete })
     }
+}
+
+/// Pieces as one. A single one is not copied.
+#[must_use]
+pub fn whole(mut pieces: Vec<Bytes>) -> Bytes {
+    if pieces.len() <= 1 {
+        return pieces.pop().unwrap_or_default();
+    }
+    let mut whole = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+    pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+    whole.freeze()
 }
 
 /// A hole up to the next piece.

@@ -1,7 +1,9 @@
 //! The keys of issuers: a JSON Web Key Set, with the RSA and P-256 keys in it that can verify signatures.
 
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ring::signature::{ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::Deserialize;
 
 /// Most keys of a set.

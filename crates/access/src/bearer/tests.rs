@@ -1,11 +1,11 @@
 //! Tokens of test issuers: what is accepted, what is not, and that no changed token is.
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use proptest::prelude::*;
-use ring::{
+use aws_lc_rs::{
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -24,7 +24,7 @@ impl Issuer {
     fn new() -> Self {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
-        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref(), &random).unwrap();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref()).unwrap();
         Self { key, random }
     }
 

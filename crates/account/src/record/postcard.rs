@@ -58,6 +58,7 @@ pub(super) fn decode(record: &[u8]) -> Option<ServiceProperties> {
         cors: record.cors.into_iter().map(cors_rule).collect(),
         default_service_version: record.default_service_version.as_deref().and_then(ServiceVersion::parse),
         share_delete_retention: None,
+        smb_encryption_required: None,
     })
 }
 

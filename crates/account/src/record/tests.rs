@@ -31,6 +31,7 @@ fn full() -> ServiceProperties {
         cors: vec![rule, CorsRule::default()],
         default_service_version: ServiceVersion::parse("2021-12-02"),
         share_delete_retention: None,
+        smb_encryption_required: None,
     }
 }
 
@@ -44,15 +45,19 @@ fn rows_are_written_and_read_as_the_golden_bytes() {
     }
     let empty = ServiceProperties::default();
     let shares = |days| ServiceProperties { share_delete_retention: Some(RetentionPolicy { days }), ..full() };
-    golden.round_trip("service properties 3, none set", &encode(&empty), decode, &empty);
-    golden.round_trip("service properties 3", &encode(&shares(Some(7))), decode, &shares(Some(7)));
-    golden.round_trip("service properties 3, shares not kept", &encode(&shares(None)), decode, &shares(None));
+    let smb = |required| ServiceProperties { smb_encryption_required: Some(required), ..shares(Some(7)) };
+    golden.round_trip("service properties 4, none set", &encode(&empty), decode, &empty);
+    golden.round_trip("service properties 4", &encode(&smb(true)), decode, &smb(true));
+    golden.round_trip("service properties 4, not required", &encode(&smb(false)), decode, &smb(false));
     // Written no more, and read for ever.
     for (name, back) in [
         ("service properties 1, none set", &empty),
         ("service properties 1", &full()),
         ("service properties 2, none set", &empty),
         ("service properties 2", &full()),
+        ("service properties 3, none set", &empty),
+        ("service properties 3", &shares(Some(7))),
+        ("service properties 3, shares not kept", &shares(None)),
     ] {
         assert_eq!(decode(&golden.bytes(name)).unwrap(), *back, "{name}");
     }
@@ -65,6 +70,6 @@ fn a_version_of_the_future_and_half_a_row_are_refused() {
     for length in 0..row.len() {
         assert!(decode(&row[..length]).is_err(), "{length}");
     }
-    let future = decode(&[4, 0]).unwrap_err().to_string();
-    assert!(future.contains("service properties has version 4, and this build reads versions up to 3"), "{future}");
+    let future = decode(&[5, 0]).unwrap_err().to_string();
+    assert!(future.contains("service properties has version 5, and this build reads versions up to 4"), "{future}");
 }

@@ -39,6 +39,7 @@ async fn what_a_change_leaves_out_stays() {
         PropertiesChange { hour_metrics: Some(metrics.clone()), ..PropertiesChange::default() },
         PropertiesChange { default_service_version: ServiceVersion::parse("2021-12-02"), ..Default::default() },
         PropertiesChange { share_delete_retention: Some(RetentionPolicy { days: Some(3) }), ..Default::default() },
+        PropertiesChange { smb_encryption_required: Some(true), ..Default::default() },
     ];
     for change in changes {
         let request = SetServiceProperties { account: ACCOUNT, service: Service::Queue, change };
@@ -52,6 +53,7 @@ async fn what_a_change_leaves_out_stays() {
         cors: vec![rule],
         default_service_version: ServiceVersion::parse("2021-12-02"),
         share_delete_retention: Some(RetentionPolicy { days: Some(3) }),
+        smb_encryption_required: Some(true),
     };
     assert_eq!(found, expected);
     let other = settings.in_force(ACCOUNT, Service::Blob).await.unwrap();

@@ -2,20 +2,22 @@
 
 use proptest::prelude::*;
 
-use super::{FileOpen, OpenRefusal, OpenRequest, OpenStep, OpenedFile, break_for_open, decide_open};
+use super::{FileOpen, OpenRefusal, OpenRequest, OpenStep, OpenedFile, Reach, break_for_open, decide_open};
 use crate::{
     delete_pending::{DeleteIntent, DeleteMark, Obstacles},
     lease::LeaseState,
-    oplock::{CacheGrant, Caching},
+    oplock::{CacheGrant, Caching, OplockLevel},
     share_mode::{Access, OpenMode, ShareMode},
     table_test::check_cells,
 };
 
 const CACHINGS: [Caching; 5] = [Caching::None, Caching::R, Caching::Rh, Caching::Rw, Caching::Rwh];
+const ON_CLOSE: DeleteIntent = DeleteIntent { delete_on_close: true, delete_access: true };
 const FREE: OpenedFile = OpenedFile { delete_mark: DeleteMark::CLEAR, lease: LeaseState::Available };
 
 fn request(access: Access, share: ShareMode) -> OpenRequest {
-    OpenRequest { mode: OpenMode { access, share }, overwrites: false, delete: DeleteIntent::default() }
+    let mode = OpenMode { access, share };
+    OpenRequest { mode, reach: Reach::File, overwrites: false, delete: DeleteIntent::default() }
 }
 
 fn show(request: OpenRequest, open: FileOpen) -> String {
@@ -35,8 +37,11 @@ fn a_second_open_against_the_cache_of_the_first() {
     let table = "
 second open      | None      | R         | Rh       | Rw        | Rwh
 attributes only  | ok        | ok        | ok       | ok        | ok
+descriptor only  | ok        | ok        | ok       | ok        | ok
+owner only       | ok        | ok        | ok       | wait, R   | wait, Rh
 read             | ok        | ok        | ok       | wait, R   | wait, Rh
 overwrite        | ok        | ok, None  | ok, None | wait, None | wait, None
+delete on close  | ok        | ok        | wait, R  | wait, R   | wait, Rh
 conflict         | violation | violation | wait, R  | violation | wait, Rw
 read, same key   | ok        | ok        | ok       | ok        | ok
 conflict, same key | violation | violation | violation | violation | violation
@@ -50,14 +55,47 @@ conflict, same key | violation | violation | violation | violation | violation
             same_lease_key: row[0].ends_with("same key"),
         };
         let second = match row[0] {
-            "attributes only" => request(Access::NONE, ShareMode::ALL),
+            "attributes only" => OpenRequest { reach: Reach::Attributes, ..request(Access::NONE, ShareMode::ALL) },
+            "descriptor only" => OpenRequest { reach: Reach::Descriptor, ..request(Access::NONE, ShareMode::ALL) },
+            "owner only" => request(Access::NONE, ShareMode::ALL),
+            "delete on close" => OpenRequest { delete: ON_CLOSE, ..request(Access::DELETE, ShareMode::ALL) },
             "overwrite" => OpenRequest { overwrites: true, ..request(Access::WRITE, ShareMode::ALL) },
             text if text.starts_with("read") => request(Access::READ, ShareMode::ALL),
             _ => request(Access::WRITE, ShareMode::ALL),
         };
         show(second, first)
     });
-    assert_eq!(cells, 30);
+    assert_eq!(cells, 45);
+}
+
+#[test]
+fn a_second_open_against_the_oplock_of_the_first() {
+    let table = "
+second open           | Two      | Exclusive  | Batch
+attributes only       | ok       | ok         | ok
+descriptor only       | ok       | wait, R    | wait, R
+read                  | ok       | wait, R    | wait, R
+overwrite             | ok, None | wait, None | wait, None
+attributes, overwrite | ok, None | wait, None | wait, None
+delete on close       | ok       | wait, R    | wait, R
+";
+    let cells = check_cells(table, 1, |row, heading| {
+        let levels = [OplockLevel::Two, OplockLevel::Exclusive, OplockLevel::Batch];
+        let level = levels.into_iter().find(|level| format!("{level:?}") == heading).unwrap();
+        let mode = OpenMode { access: Access::READ, share: ShareMode::ALL };
+        let first = FileOpen { mode, cache: CacheGrant::Oplock(level), same_lease_key: false };
+        let looks = request(Access::NONE, ShareMode::ALL);
+        let second = match row[0] {
+            "attributes only" => OpenRequest { reach: Reach::Attributes, ..looks },
+            "descriptor only" => OpenRequest { reach: Reach::Descriptor, ..looks },
+            "read" => request(Access::READ, ShareMode::ALL),
+            "overwrite" => OpenRequest { overwrites: true, ..request(Access::WRITE, ShareMode::ALL) },
+            "delete on close" => OpenRequest { delete: ON_CLOSE, ..request(Access::DELETE, ShareMode::ALL) },
+            _ => OpenRequest { reach: Reach::Attributes, overwrites: true, ..request(Access::WRITE, ShareMode::ALL) },
+        };
+        show(second, first)
+    });
+    assert_eq!(cells, 18);
 }
 
 #[test]
@@ -99,8 +137,7 @@ fn a_pending_delete_is_told_before_anything_else() {
 
 #[test]
 fn an_open_to_delete_on_close_is_marked_when_it_proceeds() {
-    let delete = DeleteIntent { delete_on_close: true, delete_access: true };
-    let open = OpenRequest { delete, ..request(Access::DELETE, ShareMode::ALL) };
+    let open = OpenRequest { delete: ON_CLOSE, ..request(Access::DELETE, ShareMode::ALL) };
     let Ok(OpenStep::Proceed(mark)) = decide_open(open, FREE, []) else { panic!("it proceeds") };
     assert!(mark.check_rest().is_err());
 }
@@ -126,7 +163,7 @@ proptest! {
         new in any_open(),
         overwrites in any::<bool>(),
     ) {
-        let request = OpenRequest { mode: new.mode, overwrites, delete: DeleteIntent::default() };
+        let request = OpenRequest { overwrites, ..request(new.mode.access, new.mode.share) };
         match decide_open(request, FREE, opens.iter().copied()) {
             Ok(OpenStep::Proceed(_) | OpenStep::ProceedAndBreak(_)) => {
                 prop_assert!(opens.iter().all(|open| !open.mode.conflicts_with(new.mode)));

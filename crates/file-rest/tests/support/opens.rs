@@ -6,7 +6,7 @@ use access::Asked;
 use account::Settings;
 use concurrency::{
     delete_pending::DeleteIntent,
-    file_open::OpenRequest,
+    file_open::{OpenRequest, Reach},
     oplock::{CacheGrant, Caching},
     share_mode::{Access, OpenMode, ShareMode},
 };
@@ -72,15 +72,16 @@ impl Shared {
         let share = ShareAddress { account: self.account, name, snapshot: None };
         let path = (!path.is_empty()).then(|| FilePath::parse(path).unwrap());
         let delete = DeleteIntent { delete_on_close: false, delete_access: access.delete };
-        let lease_key = LeaseKey { client: [1; 16], key: [2; 16] };
+        let lease_key = LeaseKey { account: UnitId::new(1), client: [1; 16], key: [2; 16] };
         let open = OpenFile {
             address: Address::new(share, path),
             disposition: Disposition::Open,
             is_directory: None,
-            request: OpenRequest { mode, overwrites: false, delete },
+            request: OpenRequest { mode, reach: Reach::File, overwrites: false, delete },
             smb: SmbChange::default(),
             cache: CacheGrant::Lease(caching),
             lease_key: (caching != Caching::None).then_some(lease_key),
+            epoch: None,
             owner: Arc::new(owner),
         };
         self.files.open(&Asked::for_tests(open)).await.unwrap()

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fmt, net::SocketAddr, sync::Arc};
 
-use concurrency::oplock::{BreakStep, CacheGrant, CacheState, Caching, OplockLevel, Trigger};
+use concurrency::oplock::{AcknowledgeRefusal, BreakStep, CacheGrant, CacheState, Caching, OplockLevel, Trigger};
 use types::Timestamp;
 
 use super::place::{CacheKey, FileKey, HandleId};
@@ -25,6 +25,8 @@ pub enum Notice {
         to: CacheGrant,
         /// The client must answer.
         must_acknowledge: bool,
+        /// How often the state of the cache has changed, for clients that count.
+        epoch: Option<u16>,
     },
     /// A handle was closed by force.
     Closed {
@@ -70,8 +72,8 @@ pub(super) struct Cache {
 pub(super) const NOTHING: CacheGrant = CacheGrant::Lease(Caching::None);
 
 impl Cache {
-    pub(super) const fn new(key: CacheKey, granted: CacheGrant, owner: Arc<Owner>) -> Self {
-        Self { key, state: CacheState::new(granted), handles: 1, owner, timer: None }
+    pub(super) const fn new(key: CacheKey, state: CacheState, owner: Arc<Owner>) -> Self {
+        Self { key, state, handles: 1, owner, timer: None }
     }
 
     /// Somebody else does something to the file. Says whether it waits for the answer.
@@ -87,10 +89,31 @@ impl Cache {
         let (state, step) = self.state.trigger(trigger, now);
         self.state = state;
         self.set_timer(file, deadlines);
+        self.tell(step, from, file, notices)
+    }
+
+    /// The client answers. What came meanwhile is told next.
+    pub(super) fn acknowledge(
+        &mut self,
+        kept: Option<CacheGrant>,
+        file: FileKey,
+        now: Timestamp,
+        deadlines: &mut Deadlines,
+        notices: &mut Vec<(Arc<Owner>, Notice)>,
+    ) -> Result<(), AcknowledgeRefusal> {
+        let (state, next) = self.state.acknowledge(kept, now)?;
+        self.become_state(state, file, deadlines);
+        self.tell(next, kept.unwrap_or(NOTHING), file, notices);
+        Ok(())
+    }
+
+    /// Says whether the answer is waited for.
+    fn tell(&self, step: BreakStep, from: CacheGrant, file: FileKey, notices: &mut Vec<(Arc<Owner>, Notice)>) -> bool {
         match step {
             BreakStep::Nothing => false,
             BreakStep::Notify { to, must_acknowledge, wait } => {
-                let notice = Notice::Break { file, key: self.key, from, to, must_acknowledge };
+                let (key, epoch) = (self.key, self.state.epoch());
+                let notice = Notice::Break { file, key, from, to, must_acknowledge, epoch };
                 notices.push((Arc::clone(&self.owner), notice));
                 wait
             }

@@ -4,11 +4,14 @@
 //! them on one path; from the last close of a marked file until its remover has said what became of it, the file is
 //! pending and hidden, also when the remover fails: then somebody else finishes it ([`Opens::unfinished`]).
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use concurrency::{
     delete_pending::{CloseEffect, DeleteMark, Obstacles},
-    oplock::{CacheGrant, Trigger},
+    oplock::{CacheGrant, CacheState, Trigger},
 };
 use types::{Inode, Timestamp};
 
@@ -33,6 +36,8 @@ pub struct Handle {
     pub(super) file: FileKey,
     pub(super) id: HandleId,
     pub(super) is_closed: bool,
+    /// What is written through it leaves the time of the last write as it is.
+    keeps_write_time: AtomicBool,
 }
 
 /// What a close leads to.
@@ -48,7 +53,7 @@ pub enum Closed {
 
 impl Handle {
     pub(super) const fn new(table: Arc<Table>, file: FileKey, id: HandleId) -> Self {
-        Self { table, file, id, is_closed: false }
+        Self { table, file, id, is_closed: false, keeps_write_time: AtomicBool::new(false) }
     }
 
     /// Its number.
@@ -61,6 +66,18 @@ impl Handle {
     #[must_use]
     pub const fn file(&self) -> FileKey {
         self.file
+    }
+
+    /// Whether what is written through it leaves the time of the last write as it is.
+    #[must_use]
+    pub fn keeps_write_time(&self) -> bool {
+        self.keeps_write_time.load(Ordering::Relaxed)
+    }
+
+    /// From now on what is written through it leaves the time of the last write as it is, or does not any more: who has set the
+    /// time through a handle wants to find it so.
+    pub fn keep_write_time(&self, keeps: bool) {
+        self.keeps_write_time.store(keeps, Ordering::Relaxed);
     }
 
     /// The directory that it is in and its name there; `None` for the topmost directory.
@@ -86,9 +103,17 @@ impl Handle {
     /// What its client may cache.
     #[must_use]
     pub fn caching(&self) -> CacheGrant {
+        self.cache().held()
+    }
+
+    /// The same, with what is being done about it.
+    #[must_use]
+    pub fn cache(&self) -> CacheState {
         self.table.with(self.file, |state, _| {
             let used = state.in_use();
-            used.handle(self.id).map_or(NOTHING, |open| used.caching(open))
+            let key = used.handle(self.id).map(|open| open.cache);
+            let cache = used.caches.iter().find(|cache| Some(cache.key) == key);
+            cache.map_or(CacheState::new(NOTHING), |cache| cache.state)
         })
     }
 
@@ -203,6 +228,7 @@ impl super::state::InUse {
         self.locks.release_owner(open.lock_owner());
         self.refuse_waiting_locks(id, act);
         self.leave_cache(open.cache, act);
+        act.table.lease_keys().leave(open.cache, true);
         if forced {
             act.notices.push((open.owner, Notice::Closed { file: act.file, handle: id }));
         }
@@ -233,6 +259,9 @@ impl super::state::InUse {
         if cache.handles == 0 {
             cache.end(&mut act.table.deadlines());
             self.caches.swap_remove(at);
+        } else if let Some(other) = self.opens.iter().find(|open| open.confirmed && open.cache == key) {
+            // Whoever is told of breaks has a handle under the key: the session that had the first may be over.
+            cache.owner = Arc::clone(&other.owner);
         }
     }
 }

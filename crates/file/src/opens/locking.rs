@@ -124,6 +124,35 @@ impl Handle {
     }
 }
 
+impl Handle {
+    /// Decides a change of the length, which no lock refuses. Hold the claim until its transaction has ended.
+    ///
+    /// # Errors
+    /// [`IoRefusal`].
+    pub fn begin_resize(&self, now: Timestamp) -> Result<Turn<Claim>, IoRefusal> {
+        let kind = ClaimKind::Write;
+        let wants = self.table.with(self.file, |state, act| {
+            let used = state.in_use();
+            let key = used.handle(self.id).ok_or(HandleClosed)?.cache;
+            used.settle(now, act);
+            let wants = if used.somebody_has_the_turn() {
+                Some(Wants::Turn)
+            } else {
+                used.break_others(key, Trigger::Write, now, act).map(Wants::Answered)
+            };
+            let Some(wants) = wants else {
+                state.claims.add(kind);
+                return Ok(None);
+            };
+            Ok::<_, IoRefusal>(Some(Table::wait(state, wants, act)?))
+        })?;
+        Ok(match wants {
+            Some(ticket) => Turn::Wait(ticket),
+            None => Turn::Granted(Claim::new(Arc::clone(&self.table), self.file, Some(kind))),
+        })
+    }
+}
+
 impl FileState {
     fn lock(
         &mut self,

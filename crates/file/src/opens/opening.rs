@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use concurrency::{
     delete_pending::DeletePending,
-    file_open::{OpenRefusal, OpenRequest},
+    file_open::{OpenRefusal, OpenRequest, Reach},
     lease::LeaseState,
-    oplock::{CacheGrant, CacheState, grant},
+    oplock::{Beside, CacheGrant, CacheState, grant},
 };
 use types::{Timestamp, limits};
 
@@ -22,7 +22,7 @@ use super::{
     places::NotEntered,
     refusal::NotOpened,
     rest::Decided,
-    state::{FileState, Open, Wants},
+    state::{FileState, InUse, Open, Wants},
     table::{Act, Table},
     ticket::Turn,
 };
@@ -40,7 +40,9 @@ pub struct Asking {
     pub cache: CacheGrant,
     /// Under which key, if it is a lease.
     pub lease_key: Option<LeaseKey>,
-    /// Directories are not cached.
+    /// From where on the client counts the changes of a lease; `None` when it does not.
+    pub epoch: Option<u16>,
+    /// Directories are not cached, and need no key.
     pub is_directory: bool,
     /// Who opens.
     pub owner: Arc<Owner>,
@@ -48,7 +50,7 @@ pub struct Asking {
 
 impl Asking {
     fn shared_key(&self) -> Option<CacheKey> {
-        self.lease_key.map(CacheKey::Lease)
+        self.lease_key.filter(|_| !self.is_directory).map(CacheKey::Lease)
     }
 }
 
@@ -102,6 +104,9 @@ impl FileState {
         act: &mut Act<'_>,
     ) -> Result<Decided, NotOpened> {
         let request = asking.request;
+        if let Some(wait) = act.enter_key(asking.lease_key.map(CacheKey::Lease), false)? {
+            return Ok(wait);
+        }
         let used = self.in_use.get_or_insert_default();
         used.settle(now, act);
         used.orphans_give_way_to_open(request, asking.shared_key(), act);
@@ -128,10 +133,18 @@ impl FileState {
                 }
             };
         }
+        let entered = act.enter_key(asking.shared_key(), true);
+        if !matches!(entered, Ok(None)) {
+            // Somebody was faster.
+            act.table.places().leave(act.file.share, act.file.inode, id, false);
+            return entered.map(|wait| wait.unwrap_or(Decided::Go));
+        }
         used.opens.push(Open {
             id,
             owner: Arc::clone(&asking.owner),
             mode: request.mode,
+            only_looks: request.reach == Reach::Attributes,
+            overwrites: request.overwrites,
             delete: request.delete,
             cache: asking.shared_key().unwrap_or(CacheKey::Oplock(id)),
             confirmed: false,
@@ -153,30 +166,44 @@ impl FileState {
         let key = open.cache;
         used.mark = mark;
         act.table.places().confirm(&asking.place, id);
+        act.table.lease_keys().confirm(key);
 
-        let elsewhere = used.opens.iter().any(|open| open.cache != key && !open.mode.access.is_none());
-        let locked = !used.locks.is_empty() || !used.lock_queue.is_empty();
         // A client must not cache what a write that is under way makes old.
-        let may_cache = !asking.is_directory && !locked && !changes;
-        let granted = grant(asking.cache, elsewhere, may_cache);
+        let granted = grant(asking.cache, used.beside(key, asking.is_directory || changes));
         let known = used.caches.iter_mut().find(|cache| cache.key == key);
         match known {
             Some(cache) => {
                 cache.handles += 1;
-                let (held, more) = (cache.state.held().caching(), granted.caching());
-                if !cache.state.is_breaking() && held.is_within(more) {
-                    cache.become_state(CacheState::new(granted), act.file, &mut act.table.deadlines());
-                }
+                let again = cache.state.asked_again(asking.cache, granted);
+                cache.become_state(again, act.file, &mut act.table.deadlines());
             }
-            None if is_nothing(granted) => {}
+            None if is_nothing(granted) && asking.shared_key().is_none() => {}
             None => {
-                let mut cache = Cache::new(key, granted, Arc::clone(&asking.owner));
-                // Its handles that came without a cache, too.
-                cache.handles = used.opens.iter().filter(|open| open.confirmed && open.cache == key).count();
-                used.caches.push(cache);
+                let state = CacheState::counted(granted, asking.epoch);
+                used.caches.push(Cache::new(key, state, Arc::clone(&asking.owner)));
             }
         }
         Ok(())
+    }
+}
+
+impl InUse {
+    /// What is open under other keys, for what is granted under this one.
+    fn beside(&self, key: CacheKey, barred: bool) -> Beside {
+        let locked = !self.locks.is_empty() || !self.lock_queue.is_empty();
+        let mut beside = Beside { bars: barred || locked, ..Beside::default() };
+        for open in self.opens.iter().filter(|open| open.cache != key) {
+            beside.opens |= !open.only_looks;
+            beside.bars |= open.overwrites && !open.confirmed;
+        }
+        for held in self.caches.iter().filter(|cache| cache.key != key).map(|cache| cache.state.held()) {
+            let caching = held.caching();
+            beside.opens |= caching.has_read();
+            beside.writes |= caching.has_write();
+            beside.handles |= caching.has_handle() && !held.is_oplock();
+            beside.oplocks |= held.is_oplock();
+        }
+        beside
     }
 }
 
@@ -206,7 +233,8 @@ impl Drop for TentativeOpen {
         }
         let file = self.asking.place.file();
         self.table.with(file, |state, act| {
-            if state.in_use().take(self.id).is_some() {
+            if let Some(open) = state.in_use().take(self.id) {
+                act.table.lease_keys().leave(open.cache, false);
                 act.table.leave(file, self.id, false);
             }
         });

@@ -21,7 +21,7 @@ use types::{Timestamp, UnitId, limits};
 
 use super::{
     Opens,
-    caching::{NOTHING, Owner},
+    caching::Owner,
     handle::Handle,
     place::{CacheKey, FileKey, HandleId},
     refusal::HandleClosed,
@@ -48,6 +48,8 @@ pub(super) struct Orphaned {
     /// Among [`Orphans`].
     pub(super) number: u64,
     kind: Kind,
+    /// What is written through it leaves the time of the last write as it is.
+    keeps_write_time: bool,
 }
 
 /// An orphan among all.
@@ -137,7 +139,7 @@ impl Handle {
     /// # Errors
     /// The handle, when its client does not cache it any more, or owes an answer: to be closed.
     pub fn leave(mut self, keeping: &Keeping) -> Result<(), Self> {
-        let left = self.table.with(self.file, |state, act| state.in_use().leave(self.id, keeping, act));
+        let left = self.table.with(self.file, |state, act| state.in_use().leave(&self, keeping, act));
         let Some(over) = left else { return Err(self) };
         self.is_closed = true;
         if let Some(over) = over {
@@ -159,8 +161,10 @@ impl Opens {
         owner: &Arc<Owner>,
         now: Timestamp,
     ) -> Result<Handle, HandleClosed> {
-        self.table.with(file, |state, act| state.in_use().take_back(id, owner, now, act))?;
-        Ok(Handle::new(Arc::clone(&self.table), file, id))
+        let orphan = self.table.with(file, |state, act| state.in_use().take_back(id, owner, now, act))?;
+        let handle = Handle::new(Arc::clone(&self.table), file, id);
+        handle.keep_write_time(orphan.keeps_write_time);
+        Ok(handle)
     }
 
     /// Closes those whose time is up.
@@ -185,7 +189,8 @@ impl Table {
 
 impl InUse {
     /// `None` when the handle cannot stay; else the orphan that is too many, if one is.
-    fn leave(&mut self, id: HandleId, keeping: &Keeping, act: &mut Act<'_>) -> Option<Option<Over>> {
+    fn leave(&mut self, handle: &Handle, keeping: &Keeping, act: &mut Act<'_>) -> Option<Option<Over>> {
+        let (id, keeps_write_time) = (handle.id(), handle.keeps_write_time());
         let key = self.handle(id)?.cache;
         let cache = self.caches.iter().find(|cache| cache.key == key).map(|cache| &cache.state);
         if !durable::outlives_connection(keeping.kind, cache) {
@@ -197,7 +202,7 @@ impl InUse {
         let entry = Entry { file: act.file, id, until: keeping.until, account: keeping.account, session };
         let (number, over) = act.table.orphans().add(entry);
         let open = self.find_mut(id)?;
-        open.orphan = Some(Orphaned { number, kind: keeping.kind });
+        open.orphan = Some(Orphaned { number, kind: keeping.kind, keeps_write_time });
         open.owner = Arc::clone(&keeping.keeper);
         // Who is told of breaks is one who hears it, if there is one.
         let hears = self.opens.iter().find(|open| open.cache == key && open.confirmed && open.orphan.is_none());
@@ -215,20 +220,20 @@ impl InUse {
         owner: &Arc<Owner>,
         now: Timestamp,
         act: &mut Act<'_>,
-    ) -> Result<(), HandleClosed> {
+    ) -> Result<Orphaned, HandleClosed> {
         let open = self.find_mut(id).filter(|open| open.confirmed).ok_or(HandleClosed)?;
-        let number = open.orphan.ok_or(HandleClosed)?.number;
-        if act.table.orphans().is_over(number, now) {
+        let orphan = open.orphan.ok_or(HandleClosed)?;
+        if act.table.orphans().is_over(orphan.number, now) {
             self.close_orphan(id, act);
             return Err(HandleClosed);
         }
-        act.table.orphans().remove(number);
+        act.table.orphans().remove(orphan.number);
         open.orphan = None;
         open.owner = Arc::clone(owner);
         open.reconnected_at = Some(now);
         let key = open.cache;
         self.set_cache_owner(key, owner);
-        Ok(())
+        Ok(orphan)
     }
 
     fn set_cache_owner(&mut self, key: CacheKey, owner: &Arc<Owner>) {
@@ -241,7 +246,7 @@ impl InUse {
     pub(super) fn orphans_give_way_to_open(&mut self, request: OpenRequest, key: Option<CacheKey>, act: &mut Act<'_>) {
         let pending = self.mark.open(request.delete).is_err();
         self.orphans_give_way(act, |used, open| {
-            let trigger = trigger_for_open(request, used.beside(open, key));
+            let trigger = trigger_for_open(request, used.seen(open, key));
             let conflicts = pending || request.mode.conflicts_with(open.mode);
             (trigger, conflicts)
         });
@@ -295,7 +300,7 @@ impl InUse {
             return;
         }
         for cache in self.caches.iter_mut().filter(|cache| cache.key == key) {
-            cache.become_state(CacheState::new(NOTHING), act.file, &mut act.table.deadlines());
+            cache.become_state(cache.state.lost(), act.file, &mut act.table.deadlines());
         }
     }
 

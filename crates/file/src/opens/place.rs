@@ -29,9 +29,12 @@ impl HandleId {
     }
 }
 
-/// Under which a client caches a file through all of its handles: the client and the key that it chose.
+/// Under which a client caches a file through all of its handles: the client and the key that it chose. A key is of one
+/// file at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseKey {
+    /// The account as which the client has logged on: how clients call themselves is theirs to say.
+    pub account: UnitId,
     /// The client.
     pub client: [u8; 16],
     /// Its key.

@@ -44,6 +44,9 @@ pub enum NotOpened {
     /// The server has as many handles as it may have.
     #[error("too many files are open")]
     TooManyOpenFiles,
+    /// The lease key that it comes with is used for another file.
+    #[error("the lease key is used for another file")]
+    LeaseKeyOfAnotherFile,
     /// It would have to wait, and too many do.
     #[error(transparent)]
     TooManyWaiters(#[from] TooManyWaiters),

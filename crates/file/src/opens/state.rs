@@ -40,6 +40,10 @@ pub(super) struct Open {
     pub(super) owner: Arc<Owner>,
     pub(super) mode: OpenMode,
     pub(super) delete: DeleteIntent,
+    /// It is for attributes only.
+    pub(super) only_looks: bool,
+    /// The transaction of the open empties the file.
+    pub(super) overwrites: bool,
     /// Under which it caches or may cache.
     pub(super) cache: CacheKey,
     pub(super) confirmed: bool,
@@ -207,10 +211,10 @@ impl InUse {
         key: Option<CacheKey>,
     ) -> Result<OpenStep, OpenRefusal> {
         let file = OpenedFile { delete_mark: self.mark, lease };
-        decide_open(request, file, self.opens.iter().map(|open| self.beside(open, key)))
+        decide_open(request, file, self.opens.iter().map(|open| self.seen(open, key)))
     }
 
-    pub(super) fn beside(&self, open: &Open, key: Option<CacheKey>) -> FileOpen {
+    pub(super) fn seen(&self, open: &Open, key: Option<CacheKey>) -> FileOpen {
         FileOpen { mode: open.mode, cache: self.caching(open), same_lease_key: Some(open.cache) == key }
     }
 
@@ -238,12 +242,13 @@ impl InUse {
         act: &mut Act<'_>,
     ) -> Option<CacheKey> {
         let told =
-            self.opens.iter().filter_map(|open| Some((open.cache, trigger_for_open(request, self.beside(open, key))?)));
+            self.opens.iter().filter_map(|open| Some((open.cache, trigger_for_open(request, self.seen(open, key))?)));
         let told: Vec<_> = told.collect();
         self.break_all(told, now, act)
     }
 
-    /// The same for something that is done through a handle; its own cache is left alone.
+    /// The same for something that is done through a handle; its own cache is left alone, but for a level II that a
+    /// change takes from everybody.
     pub(super) fn break_others(
         &mut self,
         own: CacheKey,
@@ -252,7 +257,10 @@ impl InUse {
         act: &mut Act<'_>,
     ) -> Option<CacheKey> {
         self.orphans_give_way_to_handle(own, trigger, act);
-        let told = self.caches.iter().filter(|cache| cache.key != own).map(|cache| (cache.key, trigger));
+        let spared = |cache: &Cache| {
+            cache.key == own && !(trigger == Trigger::Write && cache.state.held().is_lost_by_own_write())
+        };
+        let told = self.caches.iter().filter(|cache| !spared(cache)).map(|cache| (cache.key, trigger));
         let told: Vec<_> = told.collect();
         self.break_all(told, now, act)
     }

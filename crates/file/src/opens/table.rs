@@ -1,7 +1,7 @@
 //! The table itself: the states of all files in shards, the tree of places, the deadlines of breaks, and the bounds.
 //!
-//! Invariants: locks are taken in the order shard, places, deadlines, orphans, and never two shards at once; holders are told and
-//! waiters woken after every lock is released; a file that nothing is known of has no entry.
+//! Invariants: locks are taken in the order shard, places, deadlines, lease keys, orphans, and never two shards at once; holders are
+//! told and waiters woken after every lock is released; a file that nothing is known of has no entry.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque, hash_map::Entry},
@@ -17,6 +17,7 @@ use types::{Inode, UnitId, limits};
 use super::{
     caching::{Deadlines, Notice, Owner},
     claims::ClaimKind,
+    lease_keys::LeaseKeys,
     orphans::Orphans,
     place::{FileKey, HandleId},
     places::Places,
@@ -38,6 +39,7 @@ pub(super) struct Table {
     places: Mutex<Places>,
     deadlines: Mutex<Deadlines>,
     orphans: Mutex<Orphans>,
+    lease_keys: Mutex<LeaseKeys>,
     /// Removals that were begun and that nobody works on.
     unfinished: Mutex<VecDeque<FileKey>>,
     /// Opens, tentative or not, and removals.
@@ -69,6 +71,7 @@ impl Default for Table {
             places: Mutex::default(),
             deadlines: Mutex::default(),
             orphans: Mutex::default(),
+            lease_keys: Mutex::default(),
             unfinished: Mutex::default(),
             seats: AtomicUsize::new(0),
             waiters: AtomicUsize::new(0),
@@ -142,6 +145,10 @@ impl Table {
 
     pub(super) fn orphans(&self) -> MutexGuard<'_, Orphans> {
         lock(&self.orphans)
+    }
+
+    pub(super) fn lease_keys(&self) -> MutexGuard<'_, LeaseKeys> {
+        lock(&self.lease_keys)
     }
 
     pub(super) fn unfinished(&self) -> MutexGuard<'_, VecDeque<FileKey>> {
@@ -245,6 +252,7 @@ impl Table {
             path_nodes,
             path_entries,
             deadlines: self.deadlines().len(),
+            lease_keys: self.lease_keys().len(),
             unfinished: self.unfinished().len(),
             orphans: self.orphans().len(),
         }
@@ -270,6 +278,8 @@ pub struct Census {
     pub path_entries: usize,
     /// Breaks that wait for an answer.
     pub deadlines: usize,
+    /// Lease keys that are in use.
+    pub lease_keys: usize,
     /// Removals that nobody works on.
     pub unfinished: usize,
     /// Handles whose clients are gone and may come back.

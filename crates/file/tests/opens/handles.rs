@@ -158,7 +158,8 @@ fn handles_are_listed_in_pages() {
     let other = a_file(9);
     let mut handles = Vec::new();
     for place in [&docs, &deep, &other, &deep, &root(), &deep] {
-        let lease = LeaseKey { client: [1; 16], key: [2; 16] };
+        let key = [u8::try_from(place.file().inode.number()).unwrap(); 16];
+        let lease = LeaseKey { account: UnitId::new(1), client: [1; 16], key };
         let asking = Asking { lease_key: Some(lease), ..asking(place, &session, "RW", "RWD") };
         handles.push(open(&opens, &caching(asking, CacheGrant::Lease(Caching::Rh))));
     }
@@ -238,7 +239,7 @@ fn handles_are_closed_by_force() {
 
 fn lease(session: &Session, place: &Place, key: u8, wanted: Caching) -> file::opens::Asking {
     let mut asking = caching(asking(place, session, "RW", "RWD"), CacheGrant::Lease(wanted));
-    asking.lease_key = Some(LeaseKey { client: [1; 16], key: [key; 16] });
+    asking.lease_key = Some(LeaseKey { account: SHARE, client: [1; 16], key: [key; 16] });
     asking
 }
 
@@ -253,7 +254,7 @@ fn handles_under_one_lease_key_share_a_cache() {
 
     let other = Session::new(2);
     let waiting = ticket(opens.open(&lease(&other, &place, 2, Caching::Rwh), NOW).unwrap());
-    let key = CacheKey::Lease(LeaseKey { client: [1; 16], key: [1; 16] });
+    let key = CacheKey::Lease(LeaseKey { account: SHARE, client: [1; 16], key: [1; 16] });
     let notices = session.take_notices();
     let [Notice::Break { key: told, to, must_acknowledge, .. }] = notices.as_slice() else { panic!("{notices:?}") };
     assert_eq!((*told, *to, *must_acknowledge), (key, CacheGrant::Lease(Caching::Rh), true));

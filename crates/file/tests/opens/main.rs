@@ -8,6 +8,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod caches;
 mod handles;
 mod locks;
 mod matrix;

@@ -20,7 +20,7 @@ const RH: CacheGrant = CacheGrant::Lease(Caching::Rh);
 const RWH: CacheGrant = CacheGrant::Lease(Caching::Rwh);
 
 fn leased(asking: Asking, key: u8, cache: CacheGrant) -> Asking {
-    let lease_key = Some(LeaseKey { client: [1; 16], key: [key; 16] });
+    let lease_key = Some(LeaseKey { account: UnitId::new(1), client: [1; 16], key: [key; 16] });
     Asking { lease_key, ..caching(asking, cache) }
 }
 

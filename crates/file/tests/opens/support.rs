@@ -8,7 +8,7 @@ use std::task::Wake;
 
 use concurrency::{
     delete_pending::{DeleteIntent, Obstacles},
-    file_open::OpenRequest,
+    file_open::{OpenRequest, Reach},
     lease::LeaseState,
     oplock::{CacheGrant, Caching},
     rest_open::{RestOperation, RestRequest},
@@ -83,12 +83,14 @@ pub(crate) fn share(text: &str) -> ShareMode {
 pub(crate) fn asking(place: &Place, session: &Session, accesses: &str, shares: &str) -> Asking {
     let mode = mode(access(accesses), share(shares));
     let delete = DeleteIntent { delete_on_close: false, delete_access: mode.access.delete };
+    let reach = if mode.access.is_none() { Reach::Attributes } else { Reach::File };
     Asking {
         place: place.clone(),
-        request: OpenRequest { mode, overwrites: false, delete },
+        request: OpenRequest { mode, reach, overwrites: false, delete },
         lease: LeaseState::Available,
         cache: NO_CACHE,
         lease_key: None,
+        epoch: None,
         is_directory: false,
         owner: Arc::clone(&session.owner),
     }

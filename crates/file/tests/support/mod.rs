@@ -14,7 +14,7 @@ use access::Asked;
 use bytes::Bytes;
 use concurrency::{
     delete_pending::DeleteIntent,
-    file_open::OpenRequest,
+    file_open::{OpenRequest, Reach},
     lease::{LeaseDuration, LeaseId, LeaseOperation},
     oplock::{CacheGrant, Caching},
     share_mode::OpenMode,
@@ -43,8 +43,8 @@ use file::{
 };
 use store::{Direction, Read as _, Store, clock::SystemTime};
 use store_memory::{ManualTime, MemoryEngine};
-pub use types::Timestamp;
 use types::{FilePath, HttpHeaders, Metadata, ShareName, UnitId};
+pub use types::{FileTime, Timestamp};
 
 pub const ACCOUNT: UnitId = UnitId::new(7);
 
@@ -278,10 +278,11 @@ impl World {
             address: address(path, None),
             disposition,
             is_directory: None,
-            request: OpenRequest { mode, overwrites: false, delete },
+            request: OpenRequest { mode, reach: Reach::File, overwrites: false, delete },
             smb: SmbChange::default(),
             cache: CacheGrant::Lease(Caching::None),
             lease_key: None,
+            epoch: None,
             owner: Arc::new(owner),
         };
         self.files.open(&asked(open)).await

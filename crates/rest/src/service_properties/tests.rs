@@ -25,6 +25,7 @@ fn what_is_set_is_what_is_got() {
         cors: change.cors.unwrap(),
         default_service_version: change.default_service_version,
         share_delete_retention: change.share_delete_retention,
+        smb_encryption_required: change.smb_encryption_required,
     };
     let written = write(&properties, Service::Blob, ServiceVersion::NEWEST);
     let written = std::str::from_utf8(&written).unwrap();
@@ -60,7 +61,8 @@ fn protocols_are_as_they_are() {
         ("<SMB><Multichannel><Enabled>false</Enabled></Multichannel></SMB>", true),
         ("<SMB><Multichannel><Enabled>true</Enabled></Multichannel></SMB>", false),
         ("<SMB><EncryptionInTransit><Required>false</Required></EncryptionInTransit></SMB>", true),
-        ("<SMB><EncryptionInTransit><Required>true</Required></EncryptionInTransit></SMB>", false),
+        ("<SMB><EncryptionInTransit><Required>true</Required></EncryptionInTransit></SMB>", true),
+        ("<SMB><EncryptionInTransit><Required>perhaps</Required></EncryptionInTransit></SMB>", false),
         ("<SMB><Other/></SMB>", false),
         ("<NFS><EncryptionInTransit><Required>false</Required></EncryptionInTransit></NFS>", false),
     ];
@@ -69,7 +71,22 @@ fn protocols_are_as_they_are() {
     }
     let written = write(&ServiceProperties::default(), Service::File, ServiceVersion::NEWEST);
     let written = std::str::from_utf8(&written).unwrap();
-    assert!(written.contains("<SMB><Multichannel><Enabled>false</Enabled></Multichannel><EncryptionInTransit>"));
+    assert!(written.contains("<SMB><Multichannel><Enabled>false</Enabled></Multichannel></SMB>"));
+}
+
+#[test]
+fn an_account_says_whether_smb_clients_must_encrypt() {
+    for required in [true, false] {
+        let setting = format!("<EncryptionInTransit><Required>{required}</Required></EncryptionInTransit>");
+        let settings = format!("<ProtocolSettings><SMB>{setting}</SMB></ProtocolSettings>");
+        let document = format!("<StorageServiceProperties>{settings}</StorageServiceProperties>");
+        let smb_encryption_required = change(&document, Service::File).unwrap().smb_encryption_required;
+        assert_eq!(smb_encryption_required, Some(required));
+        let properties = ServiceProperties { smb_encryption_required, ..ServiceProperties::default() };
+        let written = |version| write(&properties, Service::File, version);
+        assert!(std::str::from_utf8(&written(ServiceVersion::NEWEST)).unwrap().contains(&setting));
+        assert!(!std::str::from_utf8(&written(ServiceVersion::new(2025, 11, 5))).unwrap().contains("InTransit"));
+    }
 }
 
 #[test]

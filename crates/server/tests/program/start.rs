@@ -85,7 +85,7 @@ fn service_ports_speak_https_when_they_have_a_certificate() {
 
     let mut roots = rustls::RootCertStore::empty();
     roots.add(pair.cert.der().clone()).unwrap();
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let provider = std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let config = std::sync::Arc::new(config.with_root_certificates(roots).with_no_client_auth());
     let client = rustls::ClientConnection::new(config, "localhost".try_into().unwrap()).unwrap();
