@@ -13,6 +13,7 @@ pub const ACCOUNT: &str = "devstoreaccount1";
 pub struct Server {
     process: Child,
     connection: String,
+    smb_port: u16,
     _data: tempfile::TempDir,
 }
 
@@ -32,10 +33,10 @@ impl Server {
         }
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let mut printed = lines.take_while(|line| !line.starts_with("Ready"));
-        let connection = printed.find(|line| line.starts_with("DefaultEndpointsProtocol=")).unwrap();
-        printed.for_each(drop);
-        Self { process, connection, _data: data }
+        let printed: Vec<String> = lines.take_while(|line| !line.starts_with("Ready")).collect();
+        let connection = printed.iter().find(|line| line.starts_with("DefaultEndpointsProtocol=")).unwrap().clone();
+        let smb_port = printed.iter().find_map(|line| line.split_once("smb://127.0.0.1:")).unwrap().1.parse().unwrap();
+        Self { process, connection, smb_port, _data: data }
     }
 
     fn setting(&self, name: &str) -> String {
@@ -46,6 +47,11 @@ impl Server {
     /// The address of a service, by its name in connection strings.
     pub fn endpoint(&self, service: &str) -> String {
         self.setting(&format!("{service}Endpoint"))
+    }
+
+    /// Where SMB is spoken.
+    pub fn smb_port(&self) -> u16 {
+        self.smb_port
     }
 
     /// The key of the account.

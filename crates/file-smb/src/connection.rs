@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut as _, Bytes, BytesMut};
 use net::{Seat, Slot, Stream};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -397,6 +397,14 @@ impl Reading {
 }
 
 async fn fill(read: &mut OwnedReadHalf, bytes: &mut BytesMut, length: usize) -> io::Result<()> {
+    match read.try_read_buf(&mut (&mut *bytes).limit(length)) {
+        // Some clients send the length apart, and their system keeps the rest back until that is acknowledged, which ours does
+        // after 40 ms unless it is asked to do it now.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => acknowledge_now(read),
+        Err(error) => return Err(error),
+        // Also the end, which the next read finds again.
+        Ok(_) => {}
+    }
     while bytes.len() < length {
         // No further than this frame: what is behind it is another one.
         let mut rest = (&mut *read).take(u64::try_from(length - bytes.len()).unwrap_or(u64::MAX));
@@ -406,6 +414,15 @@ async fn fill(read: &mut OwnedReadHalf, bytes: &mut BytesMut, length: usize) -> 
     }
     Ok(())
 }
+
+#[cfg(target_os = "linux")]
+fn acknowledge_now(read: &OwnedReadHalf) {
+    // What is refused is only slower.
+    let _refused = read.as_ref().set_quickack(true);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn acknowledge_now(_read: &OwnedReadHalf) {}
 
 /// The bytes of a part of a frame, not copied.
 pub(crate) fn part_of(frame: &Bytes, offset: usize, range: std::ops::Range<usize>) -> Bytes {

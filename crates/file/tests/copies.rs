@@ -19,6 +19,7 @@ use file::{
     share_properties::{SetShareProperties, SharePreconditions, ShareSettingsChange},
 };
 use support::*;
+use types::FileTime;
 use types::{CopyStatus, HttpHeaders, Metadata};
 
 fn foreign(length: u64) -> ForeignSource {

@@ -19,6 +19,7 @@ use file::{
 };
 use proptest::prelude::*;
 use support::*;
+use types::FileTime;
 
 const EVERYTHING: OpenMode = OpenMode { access: Access::ALL, share: ShareMode::ALL };
 

@@ -43,8 +43,8 @@ use file::{
 };
 use store::{Direction, Read as _, Store, clock::SystemTime};
 use store_memory::{ManualTime, MemoryEngine};
+pub use types::Timestamp;
 use types::{FilePath, HttpHeaders, Metadata, ShareName, UnitId};
-pub use types::{FileTime, Timestamp};
 
 pub const ACCOUNT: UnitId = UnitId::new(7);
 
