@@ -363,7 +363,7 @@ impl Reading {
             let held = hold(&self.connection.incoming, all, length, INCOMING_BYTES);
             let held = tokio::time::timeout(limit, held).await?.ok_or(io::ErrorKind::OutOfMemory)?;
             let mut bytes = BytesMut::with_capacity(length);
-            tokio::time::timeout(limit, fill(&mut self.read, &mut bytes, length)).await??;
+            tokio::time::timeout(limit, fill(&mut self.read, &mut bytes, length, is_known)).await??;
             self.take(bytes, held, frames).await?;
         }
     }
@@ -425,11 +425,16 @@ impl Reading {
     }
 }
 
-async fn fill(read: &mut OwnedReadHalf, bytes: &mut BytesMut, length: usize) -> io::Result<()> {
+async fn fill(read: &mut OwnedReadHalf, bytes: &mut BytesMut, length: usize, is_known: bool) -> io::Result<()> {
     match read.try_read_buf(&mut (&mut *bytes).limit(length)) {
         // Some clients send the length apart, and their system keeps the rest back until that is acknowledged, which ours does
-        // after 40 ms unless it is asked to do it now.
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => acknowledge_now(read),
+        // after 40 ms unless it is asked to do it now. Not during a logon: some clients make their keys behind the last message
+        // of it, and are not ready for an answer that comes at once.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            if is_known {
+                acknowledge_now(read);
+            }
+        }
         Err(error) => return Err(error),
         // Also the end, which the next read finds again.
         Ok(_) => {}
