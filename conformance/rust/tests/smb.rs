@@ -58,6 +58,7 @@ async fn files_are_written_and_read_in_every_dialect() {
     assert_eq!(rest(&server, "PUT", SHARE, "restype=share").0, 201);
     let bytes: Vec<u8> = (0..150_000_u32).map(|number| (number / 7) as u8).collect();
     let ways = [
+        (Dialect::Smb021, EncryptionMode::Disabled),
         (Dialect::Smb030, EncryptionMode::Required),
         (Dialect::Smb0302, EncryptionMode::Allowed),
         (Dialect::Smb0311, EncryptionMode::Disabled),
