@@ -21,11 +21,13 @@ from lazuli import ACCOUNT, KEY, Server
 HERE = pathlib.Path(__file__).resolve().parent
 SUITES = ["connect", "tcon", "create", "mkdir", "read", "rw", "sharemode", "deny", "delete-on-close-perms", "dir", "rename",
           "getinfo", "setinfo", "compound", "compound_find", "credits", "session", "timestamps", "fileid", "maxfid",
-          "secleak", "session-id", "notify", "compound_async", "oplock", "lease"]
+          "secleak", "session-id", "lock", "oplock", "lease", "notify", "compound_async", "durable-open", "durable-v2-open", "replay",
+          "ioctl"]
 # Those that take seconds, and together show most of what can break.
 QUICK = ["connect", "tcon", "mkdir", "read", "rw", "sharemode", "deny", "delete-on-close-perms", "rename", "compound",
          "credits", "fileid", "session-id", "compound_async", "notify.valid-req", "notify.tcon", "notify.close", "notify.double",
-         "notify.rec", "notify.overflow", "notify.rmdir3", "notify.handle-permissions"]
+         "notify.rec", "notify.overflow", "notify.rmdir3", "notify.handle-permissions", "lock", "durable-open", "durable-v2-open",
+         "ioctl"]
 LIMIT_SECONDS = 240
 
 
@@ -33,7 +35,8 @@ def listed():
     """Every test that smbtorture has: its suite and its own name. It lists them with the name twice."""
     found = subprocess.run(["smbtorture", "--list"], capture_output=True, text=True).stdout
     parts = [line.strip().split(".") for line in found.splitlines() if line.startswith("smb2.")]
-    return [f"smb2.{part[1]}.{part[-1]}" for part in parts]
+    # A group of a suite stands between the two.
+    return [".".join(part[:-1]) if len(part) > 3 else f"smb2.{part[1]}.{part[-1]}" for part in parts]
 
 
 def table(name):

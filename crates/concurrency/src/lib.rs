@@ -15,11 +15,13 @@
 //! | [`table_etag`] | the ETag of an entity and what each entity operation needs |
 //! | [`visibility`] | queue messages: visible, invisible, expired; pop receipts |
 //! | [`share_mode`], [`range_lock`], [`oplock`], [`delete_pending`] | what open files allow each other |
+//! | [`durable`] | opens that outlive the connection of their client |
 //! | [`file_open`], [`rest_open`] | an SMB open, and a REST operation as a momentary open, through all of these |
 
 pub mod append_condition;
 pub mod conditions;
 pub mod delete_pending;
+pub mod durable;
 pub mod file_open;
 pub mod gate;
 pub mod lease;

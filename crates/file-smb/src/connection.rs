@@ -5,7 +5,7 @@
 //!
 //! **Invariants.** Before a logon has succeeded, one small frame at a time is read, for a limited time. After it, the bytes
 //! of frames and answers that are held are bounded, for this connection and for all. When the connection ends, however it
-//! does, its sessions end and what they had open is closed.
+//! does, its sessions end and what they had open is closed, or stays for a while when it is durable.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -275,19 +275,24 @@ pub(crate) async fn serve(shared: Arc<Shared>, connection: net::Connection) {
             oplock::tell(&connection, session, notice).await;
         }
     };
-    tokio::select! {
-        () = reading => {}
-        () = telling => {}
-        () = connection.over.cancelled() => {}
-        () = written => {}
-        () = shutdown.requested() => {}
-    }
+    let is_stopping = tokio::select! {
+        () = reading => false,
+        () = telling => false,
+        () = connection.over.cancelled() => false,
+        () = written => false,
+        () = shutdown.requested() => true,
+    };
     connection.over.cancel();
     frames.shutdown().await;
     let sessions: Vec<_> = connection.sessions().drain().map(|(_, session)| session).collect();
     for session in sessions {
         shared.sessions.forget(session.id);
-        session.end(&shared.files).await;
+        if is_stopping {
+            // Nobody comes back to this process.
+            session.end(&shared.files).await;
+        } else {
+            session.lose(&shared).await;
+        }
     }
 }
 

@@ -8,15 +8,18 @@ use file::{
     FileAttributes, PermissionChange, SecurityDescriptor, SmbChange,
     kept::OpenKept,
     open::{Action, Disposition, OpenFile, Opened},
+    opens::Handle,
     share::ShareAddress,
 };
 
 use crate::{
     NtStatus,
+    creates::Made,
     described::Described,
+    durable::{self, Durable, Wish},
     errors::status_of,
     names,
-    open::{Disk, Open, Reply, What},
+    open::{Disk, Open, Remembered, Reply, What},
     oplock,
     pipes::Pipe,
     request::Cx,
@@ -44,8 +47,8 @@ fn pipe(cx: &Cx<'_>, tree: &Tree, request: &CreateRequest<'_>) -> Result<Reply, 
     let pipe = Pipe::named(&text::decode(request.name)?).ok_or(NtStatus::OBJECT_NAME_NOT_FOUND)?;
     let rights = Rights::asked(request.desired_access)?;
     let id = cx.connection.shared.fresh_file_id();
-    let open =
-        Open { id, tree: tree.id, rights, write_through: false, what: What::Pipe(tokio::sync::Mutex::new(pipe)) };
+    let what = What::Pipe(tokio::sync::Mutex::new(pipe));
+    let open = Open { id, tree: tree.id, rights, write_through: false, remembered: Arc::default(), what };
     cx.session.add(open).map_err(|_| NtStatus::NETWORK_NAME_DELETED)?;
     let response = CreateResponse {
         create_action: create_action::OPENED,
@@ -62,6 +65,11 @@ async fn on_disk(
     share: &ShareAddress,
     request: &CreateRequest<'_>,
 ) -> Result<Reply, NtStatus> {
+    let wish = Wish::of(&request.contexts, durable::is_third_dialect(cx))?;
+    if let Wish::Back { id, create_guid } = wish {
+        // What else it asks for was decided when it was opened.
+        return durable::back(cx, tree, share, request, id, create_guid).await;
+    }
     rights::check(request)?;
     if request.contexts.extended_attributes.is_some_and(|list| !list.is_empty()) {
         return Err(NtStatus::EAS_NOT_SUPPORTED);
@@ -79,6 +87,10 @@ async fn on_disk(
     }
     let address = names::address(share, request.name)?;
     let smb = made(request)?;
+    let created = match durable::begin(cx, tree, share, request, &wish).await? {
+        Ok(created) => created,
+        Err(replayed) => return Ok(replayed),
+    };
     let oplock::Wanted { cache, lease_key, epoch } = oplock::wanted(cx, request);
     let wanted = |rights: Rights| {
         let disposition = disposition_of(request.create_disposition);
@@ -145,11 +157,18 @@ async fn on_disk(
     if let Some(lease) = &lease {
         contexts.lease(&oplock::granted(lease, &cached));
     }
+    let durable = wish.granted(cx, share, cached.held());
+    if let Some(durable) = &durable {
+        durable.tell(&mut contexts);
+    }
+    let remembered = Remembered::new(durable, response.create_action, created, lease.map(|lease| lease.key));
+    remembered.made(Made { session: cx.session.id, id });
     let open = Open {
         id,
         tree: tree.id,
         rights,
         write_through: request.create_options & options::WRITE_THROUGH != 0,
+        remembered: Arc::new(remembered),
         what: What::Disk(Disk::new(handle, is_directory)),
     };
     if let Err(open) = cx.session.add(open) {
@@ -200,9 +219,55 @@ async fn previous_version(
         contexts.on_disk_id(described.inode, kept.file().share.number());
     }
     let what = What::Disk(Disk::of_kept(kept, described.is_directory));
-    let open = Open { id, tree: tree.id, rights: rights.reading_only(), write_through: false, what };
+    let rights = rights.reading_only();
+    let open = Open { id, tree: tree.id, rights, write_through: false, remembered: Arc::default(), what };
     cx.session.add(open).map_err(|_| NtStatus::NETWORK_NAME_DELETED)?;
     Ok(answer(&response, &contexts, id))
+}
+
+/// What the answer to a CREATE says about an open that exists, besides its properties.
+pub(crate) struct Shown<'a> {
+    pub(crate) action: u32,
+    /// The level of the oplock, when it is not the one that is held.
+    pub(crate) level: Option<u8>,
+    pub(crate) durable: Option<&'a Durable>,
+}
+
+/// The answer to a CREATE that leads to an open which exists.
+pub(crate) async fn answer_about(
+    cx: &Cx<'_>,
+    request: &CreateRequest<'_>,
+    open: &Open,
+    handle: &Handle,
+    shown: &Shown<'_>,
+) -> Result<Reply, NtStatus> {
+    let properties = cx.files().open_properties(handle).await.map_err(|error| status_of(&error))?;
+    let (described, cached) = (Described::of(&properties), handle.cache());
+    let lease = request.contexts.lease.filter(|lease| open.remembered.lease == Some(lease.key));
+    let response = CreateResponse {
+        oplock_level: shown.level.unwrap_or_else(|| oplock::level_of(cached.held(), lease.is_some())),
+        flags: 0,
+        create_action: shown.action,
+        times: described.times(),
+        allocation_size: described.allocation,
+        end_of_file: described.length,
+        file_attributes: described.attributes,
+        file_id: open.id,
+    };
+    let mut contexts = ResponseContexts::default();
+    if request.contexts.maximal_access.is_some() {
+        contexts.maximal_access(NtStatus::SUCCESS, access::FILE_ALL);
+    }
+    if request.contexts.query_on_disk_id {
+        contexts.on_disk_id(properties.inode.number(), handle.file().share.number());
+    }
+    if let Some(lease) = &lease {
+        contexts.lease(&oplock::granted(lease, &cached));
+    }
+    if let Some(durable) = shown.durable {
+        durable.tell(&mut contexts);
+    }
+    Ok(answer(&response, &contexts, open.id))
 }
 
 fn answer(response: &CreateResponse, contexts: &ResponseContexts, id: FileId) -> Reply {

@@ -20,6 +20,7 @@ use crate::{
     request::{Cx, InWork},
     session::{Logon, Session},
     set, tree,
+    turn::Turn,
     wire::{
         FileId,
         compound::{self, Part},
@@ -329,7 +330,7 @@ async fn route(
         Request::Logoff => {
             cx.connection.sessions().remove(&session.id);
             cx.connection.shared.sessions.forget(session.id);
-            session.end(cx.files()).await;
+            session.lose(&cx.connection.shared).await;
             return Ok(Reply::body(|body| Empty {}.write(body)));
         }
         Request::TreeConnect(request) => return tree::connect(cx, request).await,
@@ -362,9 +363,11 @@ async fn route(
     related.open = Some(id);
     if let Request::Close(request) = request {
         let open = session.take(id, tree_id)?;
+        open.remembered.is_used();
         return read_write::close(cx, &open, request).await;
     }
     let open = session.open(id, tree_id)?;
+    open.remembered.is_used();
     on_open(cx, &open, request, part, frame).await
 }
 
@@ -375,6 +378,10 @@ async fn on_open(
     part: &Part<'_>,
     frame: &Bytes,
 ) -> Result<Reply, NtStatus> {
+    let _turn = match request {
+        Request::Write(_) | Request::SetInfo(_) | Request::Ioctl(_) => Some(Turn::begin(cx, open)?),
+        _ => None,
+    };
     match request {
         Request::Read(request) => read_write::read(cx, open, request).await,
         Request::Write(request) => {

@@ -1,15 +1,21 @@
 //! IOCTL: the control codes that there are. Others are refused by the status that clients expect of a file system without them.
 
 use crate::{
-    NtStatus,
+    NtStatus, copy_chunk, durable,
     open::{Open, Reply, What},
     request::Cx,
     session::{Tree, TreeShare},
-    snapshots,
-    wire::ioctl::{
-        self, IOCTL_IS_FSCTL, IoctlRequest, IoctlResponse, ValidateNegotiate, ValidateNegotiateResponse, code,
+    snapshots, sparse,
+    wire::{
+        create::access,
+        ioctl::{
+            self, IOCTL_IS_FSCTL, IoctlRequest, IoctlResponse, ValidateNegotiate, ValidateNegotiateResponse, code,
+        },
     },
 };
+
+/// The format of a file that is not compressed.
+const NOT_COMPRESSED: [u8; 2] = [0; 2];
 
 /// Control codes that are about no open.
 pub(crate) fn without_open(cx: &Cx<'_>, tree: &Tree, request: &IoctlRequest<'_>) -> Result<Reply, NtStatus> {
@@ -53,6 +59,13 @@ pub(crate) async fn on_open(cx: &Cx<'_>, open: &Open, request: &IoctlRequest<'_>
             output.resize(64, 0);
             Ok(reply(request, &output))
         }
+        (What::Disk(_), code::SRV_REQUEST_RESUME_KEY) => copy_chunk::resume_key(open, request),
+        (What::Disk(_), code::SRV_COPYCHUNK | code::SRV_COPYCHUNK_WRITE) => copy_chunk::copy(cx, open, request).await,
+        (What::Disk(_), code::SET_SPARSE) => sparse::set(cx, open, request).await,
+        (What::Disk(_), code::SET_ZERO_DATA) => sparse::zero(cx, open, request).await,
+        (What::Disk(_), code::QUERY_ALLOCATED_RANGES) => sparse::allocated(cx, open, request).await,
+        (What::Disk(_), code::GET_COMPRESSION | code::SET_COMPRESSION) => compression(open, request),
+        (What::Disk(_), code::LMR_REQUEST_RESILIENCY) => durable::resilient(cx, open, request),
         (What::Disk(_), code::QUERY_NETWORK_INTERFACE_INFO) => Err(NtStatus::NOT_SUPPORTED),
         _ => Err(NtStatus::INVALID_DEVICE_REQUEST),
     }
@@ -62,7 +75,25 @@ const fn check(request: &IoctlRequest<'_>) -> Result<(), NtStatus> {
     if request.flags == IOCTL_IS_FSCTL { Ok(()) } else { Err(NtStatus::NOT_SUPPORTED) }
 }
 
-fn reply(request: &IoctlRequest<'_>, output: &[u8]) -> Reply {
+/// Nothing is compressed, and nothing but that can be asked for.
+fn compression(open: &Open, request: &IoctlRequest<'_>) -> Result<Reply, NtStatus> {
+    if request.ctl_code == code::GET_COMPRESSION {
+        return if request.max_output_response < 2 {
+            Err(NtStatus::INVALID_USER_BUFFER)
+        } else {
+            Ok(reply(request, &NOT_COMPRESSED))
+        };
+    }
+    open.needs(access::WRITE_DATA)?;
+    match request.input.first_chunk::<2>() {
+        None => Err(NtStatus::INVALID_PARAMETER),
+        Some(&NOT_COMPRESSED) => Ok(reply(request, &[])),
+        Some(_) => Err(NtStatus::NOT_SUPPORTED),
+    }
+}
+
+/// The answer of a control code.
+pub(crate) fn reply(request: &IoctlRequest<'_>, output: &[u8]) -> Reply {
     let response = IoctlResponse { ctl_code: request.ctl_code, file_id: request.file_id, output };
     Reply::body(|body| response.encode(body))
 }

@@ -1,4 +1,5 @@
-//! LOCK: ranges of bytes, locked or unlocked. The table of opens decides; a lock that waits is told so.
+//! LOCK: ranges of bytes, locked or unlocked. The table of opens decides; a lock that waits is told so, and one that comes
+//! twice is done once.
 
 use concurrency::range_lock::{ByteRange, LockKind, LockRefusal};
 use file::opens::{Locking, NotLocked, NotUnlocked};
@@ -28,6 +29,11 @@ pub(crate) async fn lock(cx: &Cx<'_>, open: &Open, request: &LockRequest<'_>) ->
     }
     let elements: Vec<LockElement> = request.elements().collect();
     let first = elements.first().ok_or(NtStatus::INVALID_PARAMETER)?;
+    let (bucket, number) = if open.remembered.kept().is_some() { request.sequence() } else { (0, 0) };
+    if open.remembered.lock_sequences().begin(bucket, number) {
+        // It was done, and its answer was lost.
+        return Ok(Reply::body(|body| Empty {}.write(body)));
+    }
     if first.flags & lock_flags::UNLOCK == 0 {
         open.needs(access::READ_DATA | access::WRITE_DATA)?;
         take(cx, open, &elements).await?;
@@ -41,6 +47,7 @@ pub(crate) async fn lock(cx: &Cx<'_>, open: &Open, request: &LockRequest<'_>) ->
             })?;
         }
     }
+    open.remembered.lock_sequences().done(bucket, number);
     Ok(Reply::body(|body| Empty {}.write(body)))
 }
 

@@ -115,10 +115,10 @@ fn refuse_binding(
     let other = session.as_ref().and_then(|session| session.logon().ok());
     let is_gmac = |number: u16| number == signing::AES_GMAC;
     let status = match other {
+        Some(other) if is_gmac(other.signing) && !is_gmac(how.signing) => NtStatus::REQUEST_OUT_OF_SEQUENCE,
         _ if how.dialect < dialect::SMB_3_0 => NtStatus::REQUEST_NOT_ACCEPTED,
         None => NtStatus::USER_SESSION_DELETED,
         Some(other) if is_gmac(how.signing) && !is_gmac(other.signing) => NtStatus::NOT_SUPPORTED,
-        Some(other) if is_gmac(other.signing) && !is_gmac(how.signing) => NtStatus::REQUEST_OUT_OF_SEQUENCE,
         Some(other) if other.dialect != how.dialect || other.cipher != how.cipher => NtStatus::INVALID_PARAMETER,
         Some(_) => NtStatus::REQUEST_NOT_ACCEPTED,
     };
@@ -224,13 +224,13 @@ async fn step(
     Ok(Stepped::Done(session, buffer))
 }
 
-/// The client was cut off and is back: what it had open before is closed.
+/// The client was cut off and is back: of what it had open before, durable handles stay.
 async fn end_previous(connection: &Arc<Connection>, id: u64, unit: types::UnitId) {
     let shared = &connection.shared;
     let Some(previous) = shared.sessions.get(id) else { return };
     if previous.logon().is_ok_and(|logon| logon.grant.account().unit == unit) {
         shared.sessions.forget(id);
-        previous.end(&shared.files).await;
+        previous.lose(shared).await;
     }
 }
 

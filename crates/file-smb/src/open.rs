@@ -2,9 +2,13 @@
 //!
 //! **Invariant.** A handle is closed once. Whoever uses it holds it for reading, so a close waits for what is under way.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{
+    Arc, Mutex as Lock, MutexGuard, PoisonError,
+    atomic::{AtomicU32, AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
+use concurrency::durable::Kind;
 use file::{
     Files,
     kept::Kept,
@@ -13,7 +17,16 @@ use file::{
 use tokio::sync::{Mutex, RwLock, RwLockReadGuard};
 
 use crate::{
-    NtStatus, directory::Cursor, errors::status_of, notify::Watching, pipes::Pipe, rights::Rights, view::View,
+    NtStatus,
+    creates::{Created, Made},
+    directory::Cursor,
+    durable::Durable,
+    errors::status_of,
+    notify::Watching,
+    pipes::Pipe,
+    rights::Rights,
+    sequences::{ChannelSequence, LockSequences},
+    view::View,
     wire::FileId,
 };
 
@@ -25,7 +38,77 @@ pub(crate) struct Open {
     pub(crate) rights: Rights,
     /// Every write is durable before it is answered.
     pub(crate) write_through: bool,
+    pub(crate) remembered: Arc<Remembered>,
     pub(crate) what: What,
+}
+
+/// What is remembered of an open, also when its connection is lost.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    /// How it outlives its connection, if it does.
+    durable: Option<Arc<Durable>>,
+    /// What its CREATE did.
+    pub(crate) action: u32,
+    /// The key of the lease that it caches under.
+    pub(crate) lease: Option<[u8; 16]>,
+    /// The guid of its CREATE, until the client has shown that it knows the answer.
+    created: Lock<Option<Created>>,
+    /// It was made resilient.
+    resilient: Lock<Option<Arc<Durable>>>,
+    lock_sequences: Lock<LockSequences>,
+    channel: Lock<ChannelSequence>,
+}
+
+impl Remembered {
+    pub(crate) fn new(
+        durable: Option<Durable>,
+        action: u32,
+        created: Option<Created>,
+        lease: Option<[u8; 16]>,
+    ) -> Self {
+        Self { durable: durable.map(Arc::new), action, lease, created: Lock::new(created), ..Self::default() }
+    }
+
+    /// How it outlives its connection, if it does.
+    pub(crate) fn kept(&self) -> Option<(Kind, Arc<Durable>)> {
+        let resilient = self.resilient.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let durable = || self.durable.clone().map(|durable| (Kind::Durable, durable));
+        resilient.map(|resilient| (Kind::Resilient, resilient)).or_else(durable)
+    }
+
+    /// As it was when it was opened.
+    pub(crate) fn durable(&self) -> Option<&Durable> {
+        self.durable.as_deref()
+    }
+
+    /// From now on it outlives its connection in this way.
+    pub(crate) fn becomes_resilient(&self, how: Durable) {
+        *self.resilient.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(how));
+    }
+
+    /// Something is asked of the open: whoever sends its CREATE again from now on wants another one.
+    pub(crate) fn is_used(&self) {
+        drop(self.created().take());
+    }
+
+    fn created(&self) -> MutexGuard<'_, Option<Created>> {
+        self.created.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The guid of its CREATE leads here.
+    pub(crate) fn made(&self, made: Made) {
+        if let Some(created) = &*self.created() {
+            created.made(made);
+        }
+    }
+
+    pub(crate) fn lock_sequences(&self) -> MutexGuard<'_, LockSequences> {
+        self.lock_sequences.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn channel(&self) -> MutexGuard<'_, ChannelSequence> {
+        self.channel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What is open.
@@ -63,6 +146,11 @@ impl Disk {
             mode: AtomicU32::default(),
             watching: Watching::default(),
         }
+    }
+
+    /// What its client had set, before it was gone.
+    pub(crate) fn with(self, position: u64, mode: u32) -> Self {
+        Self { position: AtomicU64::new(position), mode: AtomicU32::new(mode), ..self }
     }
 
     /// What a snapshot keeps.
@@ -106,6 +194,16 @@ impl Disk {
         }
         let guard = self.handle.read().await;
         RwLockReadGuard::try_map(guard, Option::as_ref).map(Used).map_err(|_| NtStatus::FILE_CLOSED)
+    }
+
+    /// Takes the handle away: its connection is lost.
+    pub(crate) async fn detach(&self) -> Option<Handle> {
+        self.handle.write().await.take()
+    }
+
+    /// Puts it back, to be closed.
+    pub(crate) async fn attach(&self, handle: Handle) {
+        *self.handle.write().await = Some(handle);
     }
 
     /// Closes it, with what was written.

@@ -102,7 +102,8 @@ async fn of_volume(cx: &Cx<'_>, open: &Open, request: &QueryInfoRequest<'_>) -> 
         attributes: attributes::CASE_PRESERVED_NAMES
             | attributes::CASE_SENSITIVE_SEARCH
             | attributes::UNICODE_ON_DISK
-            | attributes::PERSISTENT_ACLS,
+            | attributes::PERSISTENT_ACLS
+            | attributes::SUPPORTS_SPARSE_FILES,
         total_bytes: space.quota_bytes,
         free_bytes: space.quota_bytes.saturating_sub(space.used_bytes),
         object_id,

@@ -1,6 +1,6 @@
 //! Who has logged on: the account, the keys of the session, its trees and its opens.
 //!
-//! **Invariants.** A session belongs to one connection and ends with it. Trees and opens are found again for each request, by
+//! **Invariants.** A session belongs to one connection and ends with it; of what it had open, durable handles stay. Trees and opens are found again for each request, by
 //! numbers that are never used twice, so what was closed by one request of a compound is not there for the next. What
 //! one session can hold is bounded.
 
@@ -20,7 +20,7 @@ use file::{
 };
 use tokio::sync::{Notify, futures::Notified};
 
-use crate::{NtStatus, open::Open, secrets::Secrets, wire::FileId};
+use crate::{NtStatus, open::Open, orphans, secrets::Secrets, server::Shared, wire::FileId};
 
 /// Tree connects of a session.
 const TREES_MAX: usize = 256;
@@ -148,12 +148,17 @@ impl Session {
     }
 
     /// Remembers an open. It is given back when its tree or its session has ended meanwhile.
-    pub(crate) fn add(&self, open: Open) -> Result<(), Box<Open>> {
+    pub(crate) fn add(&self, open: Open) -> Result<(), Arc<Open>> {
+        self.add_shared(Arc::new(open))
+    }
+
+    /// The same of one that was closed by its connection before.
+    pub(crate) fn add_shared(&self, open: Arc<Open>) -> Result<(), Arc<Open>> {
         let mut state = self.state();
         if state.is_over || !state.trees.contains_key(&open.tree) {
-            return Err(Box::new(open));
+            return Err(open);
         }
-        state.opens.insert(open.id.volatile, Arc::new(open));
+        state.opens.insert(open.id.volatile, open);
         drop(state);
         self.opened.notify_waiters();
         Ok(())
@@ -167,6 +172,11 @@ impl Session {
         let state = self.state();
         let open = state.opens.get(&id.volatile).filter(|open| open.id == id && open.tree == tree);
         open.cloned().ok_or(NtStatus::FILE_CLOSED)
+    }
+
+    /// The same in any tree.
+    pub(crate) fn open_of_any_tree(&self, id: FileId) -> Option<Arc<Open>> {
+        self.state().opens.get(&id.volatile).filter(|open| open.id == id).cloned()
     }
 
     /// Ready when something was opened.
@@ -191,13 +201,36 @@ impl Session {
 
     /// Ends the session: everything is closed, and nothing can be opened any more.
     pub(crate) async fn end(&self, files: &Files) {
-        let opens: Vec<Arc<Open>> = {
-            let mut state = self.state();
-            state.is_over = true;
-            state.trees.clear();
-            state.opens.drain().map(|(_, open)| open).collect()
-        };
-        close_all(opens, files).await;
+        close_all(self.take_all(), files).await;
+    }
+
+    /// The client is gone, or has logged off: durable handles stay for a while, so that it can take them back. Everything else is
+    /// closed.
+    pub(crate) async fn lose(&self, shared: &Arc<Shared>) {
+        let (mut closing, mut left) = (Vec::new(), Vec::new());
+        let opens = self.take_all();
+        let Ok(logon) = self.logon() else { return close_all(opens, &shared.files).await };
+        let keeper = orphans::keeper(shared, &logon.owner);
+        // All of them before the first is flushed: the client may be back already.
+        for open in opens {
+            match orphans::leave(shared, logon, &keeper, &open).await {
+                Some(file) => left.push(file),
+                None => closing.push(open),
+            }
+        }
+        close_all(closing, &shared.files).await;
+        for file in left {
+            if let Err(error) = shared.files.flush_left(file).await {
+                tracing::warn!(%error, "what was written to a file could not be stored when its connection was lost");
+            }
+        }
+    }
+
+    fn take_all(&self) -> Vec<Arc<Open>> {
+        let mut state = self.state();
+        state.is_over = true;
+        state.trees.clear();
+        state.opens.drain().map(|(_, open)| open).collect()
     }
 }
 

@@ -11,6 +11,7 @@ pub mod create;
 pub mod create_contexts;
 pub mod error;
 pub mod frame;
+pub mod fsctl;
 pub mod header;
 pub mod info;
 pub mod io;

@@ -94,7 +94,21 @@ impl Files {
         self.flush_file(handle.file()).await
     }
 
-    fn begin_io(&self, handle: &Handle, offset: u64, length: usize, io: Io) -> Result<Option<Claim>, FileError> {
+    /// The same for handles that were left without their clients.
+    ///
+    /// # Errors
+    /// As [`Self::flush`].
+    pub async fn flush_left(&self, file: FileKey) -> Result<(), FileError> {
+        self.flush_file(file).await
+    }
+
+    pub(crate) fn begin_io(
+        &self,
+        handle: &Handle,
+        offset: u64,
+        length: usize,
+        io: Io,
+    ) -> Result<Option<Claim>, FileError> {
         let length = u64::try_from(length).unwrap_or(u64::MAX);
         let Some(range) = ByteRange::new(offset, length) else { return Ok(None) };
         match handle.begin_io(range, io, self.now())? {

@@ -22,6 +22,7 @@ mod errors;
 pub mod file_lease;
 pub mod handle_info;
 mod handle_io;
+pub mod handle_ranges;
 pub mod handle_rename;
 pub mod handles;
 mod history;

@@ -172,7 +172,7 @@ async fn previous(
 }
 
 /// The written ranges, merged where they touch.
-async fn written_ranges(
+pub(crate) async fn written_ranges(
     rows: &impl Read,
     file: &File,
     (start, end): (u64, u64),

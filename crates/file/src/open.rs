@@ -9,7 +9,7 @@ use std::sync::Arc;
 use access::{Asked, Operation, need::Need};
 use concurrency::{
     delete_pending::Obstacles,
-    file_open::OpenRequest,
+    file_open::{OpenRefusal, OpenRequest},
     lease::{Lease, LeaseState},
     oplock::CacheGrant,
 };
@@ -209,9 +209,17 @@ impl Files {
             };
             let asking =
                 asked.asking(&tree, spot.as_ref(), (there.as_ref(), inode, lease), name.as_deref().unwrap_or_default());
-            let tentative = match self.opens.open(&asking, now)? {
-                Turn::Granted(tentative) => tentative,
-                Turn::Wait(ticket) => return Err(FileError::Wait(ticket)),
+            let tentative = match self.opens.open(&asking, now) {
+                Ok(Turn::Granted(tentative)) => tentative,
+                Ok(Turn::Wait(ticket)) => return Err(FileError::Wait(ticket)),
+                // Who would have closed it is gone: it is removed here, and the name is free.
+                Err(NotOpened::Refused(OpenRefusal::DeletePending))
+                    if let Some(removal) = self.opens.unfinished_of(asking.place.file()) =>
+                {
+                    self.remove(removal).await?;
+                    continue;
+                }
+                Err(refusal) => return Err(refusal.into()),
             };
             let (latch, exists) = (tree.latch(inode), there.is_some());
             let watched = self.changes.telling();

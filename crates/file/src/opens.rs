@@ -51,6 +51,7 @@ mod lease_keys;
 mod listing;
 mod locking;
 mod opening;
+mod orphans;
 mod place;
 mod places;
 mod refusal;
@@ -71,6 +72,7 @@ pub use self::{
     listing::{ForceClosed, HandleInfo, HandlePage, HandleScope},
     locking::{LockWait, Locking},
     opening::{Asking, TentativeOpen},
+    orphans::Keeping,
     place::{CacheKey, FileKey, HandleId, LeaseKey, Place},
     refusal::{
         ClaimRefusal, HandleClosed, IoRefusal, NotAcknowledged, NotLocked, NotMarked, NotMoved, NotOpened, NotUnlocked,
@@ -152,8 +154,10 @@ impl Opens {
         self.table.with(file, |state, _| state.in_use.as_ref().is_some_and(|used| used.handle(handle).is_some()))
     }
 
-    /// Clients that have not answered by now lose what they cached; those who waited go on.
+    /// Clients that have not answered by now lose what they cached; those who waited go on. Handles whose clients have not
+    /// come back by now are closed.
     pub fn expire(&self, now: Timestamp) {
+        self.expire_orphans(now);
         let over = self.table.deadlines().over(now);
         for file in over {
             self.table.with(file, |state, act| state.in_use().settle(now, act));
@@ -163,12 +167,19 @@ impl Opens {
     /// When [`Opens::expire`] has something to do next.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.table.deadlines().next()
+        let (answer, orphan) = (self.table.deadlines().next(), self.table.orphans().next());
+        answer.into_iter().chain(orphan).min()
     }
 
     /// A file or directory has another place since its rename was committed. Call it before the claim is dropped.
     pub fn moved(&self, place: &Place) {
         self.table.places().moved(place);
+    }
+
+    /// The path of a file that is open, below the share, with `/` between names.
+    #[must_use]
+    pub fn path(&self, file: FileKey) -> Option<String> {
+        self.table.places().locate(file.share, file.inode).map(|located| located.path)
     }
 
     /// Whether a file has a handle.

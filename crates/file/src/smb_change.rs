@@ -92,7 +92,9 @@ impl SmbChange {
         let is_directory = node.is_directory();
         let smb = &mut node.smb;
         if let Some(attributes) = self.attributes {
-            smb.attributes = attributes.of_kind(is_directory);
+            let wanted = attributes.of_kind(is_directory);
+            let is_sparse = smb.attributes.has(FileAttributes::SPARSE);
+            smb.attributes = if is_sparse { wanted.with_sparse(true) } else { wanted };
         }
         smb.created = TimeChange::of(self.created, now, smb.created);
         smb.written = TimeChange::of(self.written, now, smb.written);

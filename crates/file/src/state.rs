@@ -108,11 +108,22 @@ impl FileAttributes {
     pub const DIRECTORY: Self = Self(0x10);
     /// Changed since the last backup.
     pub const ARCHIVE: Self = Self(0x20);
+    /// Its client wants to know which parts hold nothing. Set and shown over SMB only.
+    pub const SPARSE: Self = Self(0x200);
 
     /// True when all of these are set.
     #[must_use]
     pub const fn has(self, wanted: Self) -> bool {
         self.0 & wanted.0 == wanted.0
+    }
+
+    /// The same, sparse or not; normal stands for none of the others.
+    #[must_use]
+    pub const fn with_sparse(self, is_sparse: bool) -> Self {
+        match is_sparse {
+            true => Self((self.0 & !Self::NORMAL.0) | Self::SPARSE.0),
+            false => Self(self.0 & !Self::SPARSE.0),
+        }
     }
 }
 

@@ -190,6 +190,12 @@ pub const HANDLES_MAX: usize = 100_000;
 /// Most directories and files that the table of opens remembers the names of: a handle in a deep directory needs one for
 /// each level, and nearly all are shared.
 pub const OPEN_PATH_NODES_MAX: usize = 400_000;
+/// Most handles without their client, of one session that was lost; the oldest go first.
+pub const ORPHANS_PER_SESSION_MAX: usize = 1024;
+/// The same of one account.
+pub const ORPHANS_PER_ACCOUNT_MAX: usize = 8192;
+/// The same of the process.
+pub const ORPHANS_MAX: usize = 32_768;
 /// Most byte-range locks on one file.
 pub const LOCKS_PER_FILE_MAX: usize = 65_536;
 /// Most requests that wait for one file (for a break, a lock or another request): as many as it has handles.

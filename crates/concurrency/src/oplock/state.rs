@@ -229,6 +229,12 @@ impl CacheState {
         }
     }
 
+    /// Everything is taken away, and nobody can be told.
+    #[must_use]
+    pub const fn lost(&self) -> Self {
+        Self { held: self.held.cut_to(Caching::None), breaking: None, epoch: self.next_epoch() }
+    }
+
     const fn next_epoch(&self) -> Option<u16> {
         match self.epoch {
             Some(epoch) => Some(epoch.wrapping_add(1)),

@@ -17,7 +17,7 @@ use types::{Inode, Timestamp};
 
 use super::{
     Opens,
-    caching::{NOTHING, Notice, Owner},
+    caching::{NOTHING, Notice},
     claims::{Claim, ClaimKind, Kinds},
     place::{CacheKey, FileKey, HandleId},
     places::OpenBelow,
@@ -35,7 +35,7 @@ pub struct Handle {
     pub(super) table: Arc<Table>,
     pub(super) file: FileKey,
     pub(super) id: HandleId,
-    is_closed: bool,
+    pub(super) is_closed: bool,
     /// What is written through it leaves the time of the last write as it is.
     keeps_write_time: AtomicBool,
 }
@@ -149,24 +149,6 @@ impl Handle {
             None => Turn::Granted(Claim::new(Arc::clone(&self.table), self.file, Some(ClaimKind::Move))),
         })
     }
-
-    /// A client that was gone is back, in another session: its handle belongs to that one.
-    ///
-    /// # Errors
-    /// [`HandleClosed`].
-    pub fn reconnect(&self, owner: &Arc<Owner>, now: Timestamp) -> Result<(), HandleClosed> {
-        self.table.with(self.file, |state, _| {
-            let used = state.in_use();
-            let open = used.find_mut(self.id).filter(|open| open.confirmed).ok_or(HandleClosed)?;
-            open.owner = Arc::clone(owner);
-            open.reconnected_at = Some(now);
-            let key = open.cache;
-            for cache in used.caches.iter_mut().filter(|cache| cache.key == key) {
-                cache.owner = Arc::clone(owner);
-            }
-            Ok(())
-        })
-    }
 }
 
 impl Drop for Handle {
@@ -227,31 +209,41 @@ impl FileState {
             }
         }
     }
+}
 
+impl super::state::InUse {
     /// The one path on which a handle is closed. `None` when it was closed already.
-    fn close(&mut self, id: HandleId, obstacles: Obstacles, forced: bool, act: &mut Act<'_>) -> Option<CloseEffect> {
-        let used = self.in_use();
-        used.handle(id)?;
-        let open = used.take(id)?;
-        used.locks.release_owner(open.lock_owner());
-        used.refuse_waiting_locks(id, act);
-        used.leave_cache(open.cache, act);
+    pub(super) fn close(
+        &mut self,
+        id: HandleId,
+        obstacles: Obstacles,
+        forced: bool,
+        act: &mut Act<'_>,
+    ) -> Option<CloseEffect> {
+        self.handle(id)?;
+        let open = self.take(id)?;
+        if let Some(orphan) = open.orphan {
+            act.table.orphans().remove(orphan.number);
+        }
+        self.locks.release_owner(open.lock_owner());
+        self.refuse_waiting_locks(id, act);
+        self.leave_cache(open.cache, act);
         act.table.lease_keys().leave(open.cache, true);
         if forced {
             act.notices.push((open.owner, Notice::Closed { file: act.file, handle: id }));
         }
-        let others = used.opens.iter().any(|open| open.confirmed);
-        let (mark, effect) = used.mark.close(open.delete, others, obstacles);
+        let others = self.opens.iter().any(|open| open.confirmed);
+        let (mark, effect) = self.mark.close(open.delete, others, obstacles);
         match effect {
             CloseEffect::Keep => {
-                used.mark = mark;
+                self.mark = mark;
                 act.table.leave(act.file, id, true);
             }
             CloseEffect::Remove => {
                 // Marked, until the remover says what became of the file.
-                used.mark = used.mark.close(open.delete, true, obstacles).0;
-                used.removing = Some(id);
-                for open in &mut used.opens {
+                self.mark = self.mark.close(open.delete, true, obstacles).0;
+                self.removing = Some(id);
+                for open in &mut self.opens {
                     open.doomed = true;
                 }
                 act.table.places().unlist(act.file.share, id);
@@ -259,9 +251,7 @@ impl FileState {
         }
         Some(effect)
     }
-}
 
-impl super::state::InUse {
     fn leave_cache(&mut self, key: CacheKey, act: &Act<'_>) {
         let Some(at) = self.caches.iter().position(|cache| cache.key == key) else { return };
         let Some(cache) = self.caches.get_mut(at) else { return };
@@ -278,7 +268,7 @@ impl super::state::InUse {
 
 impl Table {
     pub(super) fn close(self: &Arc<Self>, file: FileKey, id: HandleId, obstacles: Obstacles, forced: bool) -> Closed {
-        match self.with(file, |state, act| state.close(id, obstacles, forced, act)) {
+        match self.with(file, |state, act| state.in_use().close(id, obstacles, forced, act)) {
             None => Closed::Already,
             Some(CloseEffect::Keep) => Closed::Kept,
             Some(CloseEffect::Remove) => Closed::Remove(Removal { table: Arc::clone(self), file, is_said: false }),
@@ -347,6 +337,16 @@ impl Opens {
     #[must_use]
     pub fn unfinished(&self) -> Option<Removal> {
         let file = self.table.unfinished().pop_front()?;
+        Some(Removal { table: Arc::clone(&self.table), file, is_said: false })
+    }
+
+    /// The same of one file.
+    #[must_use]
+    pub fn unfinished_of(&self, file: FileKey) -> Option<Removal> {
+        let mut unfinished = self.table.unfinished();
+        let at = unfinished.iter().position(|other| *other == file)?;
+        unfinished.remove(at)?;
+        drop(unfinished);
         Some(Removal { table: Arc::clone(&self.table), file, is_said: false })
     }
 }

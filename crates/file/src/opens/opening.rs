@@ -109,6 +109,7 @@ impl FileState {
         }
         let used = self.in_use.get_or_insert_default();
         used.settle(now, act);
+        used.orphans_give_way_to_open(request, asking.shared_key(), act);
         let step = used.decide_open(request, asking.lease, asking.shared_key())?;
         let limit = if asking.place.is_root() { limits::HANDLES_ON_ROOT_MAX } else { limits::HANDLES_PER_FILE_MAX };
         if used.opens.len() >= limit {
@@ -150,6 +151,7 @@ impl FileState {
             doomed: false,
             opened_at: now,
             reconnected_at: None,
+            orphan: None,
         });
         *registered = Some(id);
         Ok(Decided::Go)

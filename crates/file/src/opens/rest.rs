@@ -124,6 +124,9 @@ impl FileState {
         if step == RestStep::Proceed {
             return Ok(None);
         }
+        if used.orphans_give_way_to_rest(request.operation, act) {
+            return self.decide_claim(kind, request, read_only, now, act);
+        }
         Ok(used.break_for_rest(request.operation, now, act).map(Wants::Answered))
     }
 

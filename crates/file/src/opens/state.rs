@@ -20,6 +20,7 @@ use super::{
     caching::{Cache, NOTHING, Owner},
     claims::{Claims, Kinds},
     locking::WaitingLock,
+    orphans::Orphaned,
     place::{CacheKey, HandleId},
     table::Act,
     ticket::Bell,
@@ -50,6 +51,8 @@ pub(super) struct Open {
     pub(super) doomed: bool,
     pub(super) opened_at: Timestamp,
     pub(super) reconnected_at: Option<Timestamp>,
+    /// Its client is gone.
+    pub(super) orphan: Option<Orphaned>,
 }
 
 impl Open {
@@ -211,7 +214,7 @@ impl InUse {
         decide_open(request, file, self.opens.iter().map(|open| self.seen(open, key)))
     }
 
-    fn seen(&self, open: &Open, key: Option<CacheKey>) -> FileOpen {
+    pub(super) fn seen(&self, open: &Open, key: Option<CacheKey>) -> FileOpen {
         FileOpen { mode: open.mode, cache: self.caching(open), same_lease_key: Some(open.cache) == key }
     }
 
@@ -253,6 +256,7 @@ impl InUse {
         now: Timestamp,
         act: &mut Act<'_>,
     ) -> Option<CacheKey> {
+        self.orphans_give_way_to_handle(own, trigger, act);
         let spared = |cache: &Cache| {
             cache.key == own && !(trigger == Trigger::Write && cache.state.held().is_lost_by_own_write())
         };

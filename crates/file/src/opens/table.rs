@@ -1,7 +1,7 @@
 //! The table itself: the states of all files in shards, the tree of places, the deadlines of breaks, and the bounds.
 //!
-//! Invariants: locks are taken in the order shard, places, deadlines, lease keys, and never two shards at once; holders are told and
-//! waiters woken after every lock is released; a file that nothing is known of has no entry.
+//! Invariants: locks are taken in the order shard, places, deadlines, lease keys, orphans, and never two shards at once; holders are
+//! told and waiters woken after every lock is released; a file that nothing is known of has no entry.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque, hash_map::Entry},
@@ -18,6 +18,7 @@ use super::{
     caching::{Deadlines, Notice, Owner},
     claims::ClaimKind,
     lease_keys::LeaseKeys,
+    orphans::Orphans,
     place::{FileKey, HandleId},
     places::Places,
     refusal::TooManyWaiters,
@@ -37,6 +38,7 @@ pub(super) struct Table {
     hasher: RandomState,
     places: Mutex<Places>,
     deadlines: Mutex<Deadlines>,
+    orphans: Mutex<Orphans>,
     lease_keys: Mutex<LeaseKeys>,
     /// Removals that were begun and that nobody works on.
     unfinished: Mutex<VecDeque<FileKey>>,
@@ -68,6 +70,7 @@ impl Default for Table {
             hasher: RandomState::new(),
             places: Mutex::default(),
             deadlines: Mutex::default(),
+            orphans: Mutex::default(),
             lease_keys: Mutex::default(),
             unfinished: Mutex::default(),
             seats: AtomicUsize::new(0),
@@ -138,6 +141,10 @@ impl Table {
 
     pub(super) fn deadlines(&self) -> MutexGuard<'_, Deadlines> {
         lock(&self.deadlines)
+    }
+
+    pub(super) fn orphans(&self) -> MutexGuard<'_, Orphans> {
+        lock(&self.orphans)
     }
 
     pub(super) fn lease_keys(&self) -> MutexGuard<'_, LeaseKeys> {
@@ -247,6 +254,7 @@ impl Table {
             deadlines: self.deadlines().len(),
             lease_keys: self.lease_keys().len(),
             unfinished: self.unfinished().len(),
+            orphans: self.orphans().len(),
         }
     }
 }
@@ -274,4 +282,6 @@ pub struct Census {
     pub lease_keys: usize,
     /// Removals that nobody works on.
     pub unfinished: usize,
+    /// Handles whose clients are gone and may come back.
+    pub orphans: usize,
 }

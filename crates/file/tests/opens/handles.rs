@@ -2,16 +2,17 @@
 
 use concurrency::{
     delete_pending::{MarkRefusal, Obstacles},
+    durable::Kind,
     file_open::OpenRefusal,
     oplock::{CacheGrant, Caching, OplockLevel},
     range_lock::{ByteRange, Io},
     rest_open::{RestOperation, RestRefusal},
 };
 use file::opens::{
-    CacheKey, Census, ClaimRefusal, Closed, Handle, HandleClosed, HandleScope, IoRefusal, LeaseKey, NotMarked,
-    NotOpened, Notice, Opens, Place, Removal, Turn,
+    Asking, CacheKey, Census, ClaimRefusal, Closed, Handle, HandleClosed, HandleId, HandleScope, IoRefusal, Keeping,
+    LeaseKey, NotMarked, NotOpened, Notice, Opens, Place, Removal, Turn,
 };
-use types::{Inode, limits};
+use types::{Inode, UnitId, limits};
 
 use crate::support::{
     FREE, NOW, ROOT, SHARE, Session, a_file, asking, at, caching, claim, claimed, on_close, open, root, tentative,
@@ -157,7 +158,10 @@ fn handles_are_listed_in_pages() {
     let other = a_file(9);
     let mut handles = Vec::new();
     for place in [&docs, &deep, &other, &deep, &root(), &deep] {
-        handles.push(open(&opens, &asking(place, &session, "RW", "RWD")));
+        let key = [u8::try_from(place.file().inode.number()).unwrap(); 16];
+        let lease = LeaseKey { account: UnitId::new(1), client: [1; 16], key };
+        let asking = Asking { lease_key: Some(lease), ..asking(place, &session, "RW", "RWD") };
+        handles.push(open(&opens, &caching(asking, CacheGrant::Lease(Caching::Rh))));
     }
     let ids = ids(&handles);
     let list = |place: &Place, recursive, limit| {
@@ -178,7 +182,11 @@ fn handles_are_listed_in_pages() {
     assert_eq!(list(&root(), true, 4), (ids.clone(), 2));
     assert_eq!(list(&a_file(77), true, 4), (vec![], 1));
 
-    handles[3].reconnect(&Session::new(43).owner, at(2000)).unwrap();
+    let (left, number) = (handles.remove(3), ids[3]);
+    let keeping =
+        Keeping { account: UnitId::new(1), until: at(3000), kind: Kind::Durable, keeper: Session::new(42).owner };
+    left.leave(&keeping).unwrap();
+    let back = opens.take_back(deep.file(), HandleId::new(number), &Session::new(43).owner, at(2000)).unwrap();
     let page = opens.list_handles(HandleScope { file: deep.file(), recursive: false }, Some(handles[1].id()), 1);
     let info = &page.handles[0];
     assert_eq!((info.path.as_str(), info.file, info.parent), ("docs/deep/a.txt", Inode::new(22), Some(Inode::new(21))));
@@ -188,6 +196,7 @@ fn handles_are_listed_in_pages() {
     assert!(info.access.read && info.access.write && !info.access.delete);
     let of_root = opens.list_handles(HandleScope { file: root().file(), recursive: false }, None, 10).handles;
     assert_eq!((of_root[0].path.as_str(), of_root[0].parent), ("", None));
+    back.close(FREE);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod handles;
 mod locks;
 mod matrix;
 mod model;
+mod orphans;
 mod places;
 mod stress;
 mod support;

@@ -28,6 +28,7 @@ pub mod attributes {
     pub const CASE_PRESERVED_NAMES: u32 = 0x0000_0002;
     pub const UNICODE_ON_DISK: u32 = 0x0000_0004;
     pub const PERSISTENT_ACLS: u32 = 0x0000_0008;
+    pub const SUPPORTS_SPARSE_FILES: u32 = 0x0000_0040;
     pub const VOLUME_QUOTAS: u32 = 0x0000_0020;
     pub const READ_ONLY_VOLUME: u32 = 0x0008_0000;
 }
