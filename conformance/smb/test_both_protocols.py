@@ -2,10 +2,12 @@
 
 Each test has a share of its own; all of them share one server."""
 
-import pytest
+import datetime
+
 from azure.core.exceptions import HttpResponseError
-from azure.storage.fileshare import NTFSAttributes
+from azure.storage.fileshare import ContentSettings, NTFSAttributes, ShareClient
 from smb_clients import smbprotocol
+from smbprotocol.create_contexts import CreateContextName, SMB2CreateContextRequest, SMB2CreateTimewarpToken
 from smbprotocol.exceptions import SMBResponseException
 from smbprotocol.file_info import FileBasicInformation, FileDispositionInformation, FileRenameInformation
 from smbprotocol.open import (CreateDisposition, CreateOptions, DirectoryAccessMask, FileAttributes,
@@ -16,6 +18,7 @@ from test_smb_python_clients import DELETES, READS, WRITES, opened
 LOOKS = FilePipePrinterAccessMask.FILE_READ_ATTRIBUTES
 SHARING_VIOLATION, ACCESS_DENIED, DELETE_PENDING, FILE_CLOSED = 0xC0000043, 0xC0000022, 0xC0000056, 0xC0000128
 NAME_NOT_FOUND, NETWORK_NAME_DELETED, CANNOT_DELETE = 0xC0000034, 0xC00000C9, 0xC0000121
+FILE_LOCK_CONFLICT = 0xC0000054
 OK = "ok"
 
 
@@ -79,6 +82,18 @@ def directory(tree, path, access=DirectoryAccessMask.FILE_LIST_DIRECTORY, sharin
     return handle
 
 
+def previous_version(tree, path, snapshot):
+    """Opens what a snapshot keeps."""
+    token = SMB2CreateTimewarpToken()
+    token["timestamp"] = datetime.datetime.fromisoformat(snapshot[:19])
+    context = SMB2CreateContextRequest()
+    context["buffer_name"], context["buffer_data"] = CreateContextName.SMB2_CREATE_TIMEWARP_TOKEN, token
+    handle = Open(tree, path)
+    handle.create(ImpersonationLevel.Impersonation, READS, FileAttributes.FILE_ATTRIBUTE_NORMAL, 7,
+                  CreateDisposition.FILE_OPEN, CreateOptions.FILE_NON_DIRECTORY_FILE, create_contexts=[context])
+    return handle
+
+
 def lock(handle, offset, length, flags):
     element = SMB2LockElement()
     element["offset"], element["length"], element["flags"] = offset, length, flags
@@ -91,9 +106,9 @@ OPERATIONS = {
     "Properties": lambda share, file: file.get_file_properties(),
     "Metadata": lambda share, file: file.get_file_properties().metadata,
     "Get": lambda share, file: file.download_file().readall(),
-    "Ranges": lambda share, file: file.get_ranges(),
+    "Ranges": lambda share, file: file.list_ranges(),
     "Create": lambda share, file: file.create_file(20),
-    "SetProps": lambda share, file: file.set_http_headers(None),
+    "SetProps": lambda share, file: file.set_http_headers(ContentSettings()),
     "SetMeta": lambda share, file: file.set_file_metadata({"a": "b"}),
     "PutRange": lambda share, file: file.upload_range(b"new", 0, 3),
     "Delete": lambda share, file: file.delete_file(),
@@ -191,7 +206,7 @@ shared    .          .          .          .          .       x          x      
 
 def test_byte_range_locks_against_reads_and_writes_of_rest(server, share):
     file = share.get_file_client("f")
-    file.upload_file(bytes(range(100)))
+    file.upload_file(bytes(1024))
 
     def get(offset, length):
         return lambda: file.download_file(offset=offset, length=length).readall()
@@ -204,9 +219,9 @@ def test_byte_range_locks_against_reads_and_writes_of_rest(server, share):
         "Get-all": lambda: file.download_file().readall(),
         "Put-before": lambda: file.upload_range(b"new", 0, 3),
         "Put-inside": lambda: file.upload_range(b"new", 12, 3),
-        "Clear": lambda: file.clear_range(50, 10),
+        "Clear": lambda: file.clear_range(512, 512),
         "Properties": file.get_file_properties,
-        "Ranges": file.get_ranges,
+        "Ranges": file.list_ranges,
     }
     kinds = {"exclusive": LockFlags.SMB2_LOCKFLAG_EXCLUSIVE_LOCK, "shared": LockFlags.SMB2_LOCKFLAG_SHARED_LOCK}
     with smbprotocol(server, share.share_name) as tree:
@@ -215,8 +230,9 @@ def test_byte_range_locks_against_reads_and_writes_of_rest(server, share):
             lock(handle, 10, 10, kinds[kind] | LockFlags.SMB2_LOCKFLAG_FAIL_IMMEDIATELY)
             found = {name: rest(operation) for name, operation in operations.items()}
             assert found == {name: OK if cell == "." else "409 FileLockConflict" for name, cell in cells.items()}, kind
-            # Who has locked it writes there.
-            handle.write(bytes(range(10, 20)), 10)
+            # Who has locked it for itself writes there, who shares it does not.
+            written = smb(lambda: handle.write(bytes(10), 10))
+            assert written == (OK if kind == "exclusive" else FILE_LOCK_CONFLICT)
             lock(handle, 10, 10, LockFlags.SMB2_LOCKFLAG_UNLOCK)
             assert {rest(operation) for operation in operations.values()} == {OK}
         lock(handle, 0, 1, kinds["exclusive"] | LockFlags.SMB2_LOCKFLAG_FAIL_IMMEDIATELY)
@@ -275,14 +291,14 @@ def test_handles_are_listed_and_closed_whatever_they_hold(server, share):
         assert rest(lambda: file.upload_range(b"new", 0, 3)) == "409 SharingViolation"
         assert file.close_all_handles() == {"closed_handles_count": 1, "failed_handles_count": 0}
         assert rest(lambda: file.upload_range(b"new", 0, 3)) == OK
-        for used in (lambda: handle.read(0, 1), lambda: handle.write(b"x", 0), lambda: mark(handle, True),
+        for used in (lambda: handle.read(0, 1), lambda: handle.write(b"x", 0),
                      lambda: lock(handle, 0, 4, LockFlags.SMB2_LOCKFLAG_UNLOCK)):
             assert smb(used) == FILE_CLOSED
         assert file.download_file().readall() == b"newtent"
-        assert rest(share.get_directory_client("d").delete_directory) == "409 DirectoryNotEmpty"
-        file.delete_file()
         assert rest(share.get_directory_client("d").delete_directory) == "409 SharingViolation", "it is open itself"
         above.close()
+        assert rest(share.get_directory_client("d").delete_directory) == "409 DirectoryNotEmpty"
+        file.delete_file()
         share.get_directory_client("d").delete_directory()
         # What is to be deleted on close goes with the handle that is closed by force.
         file = share.get_file_client("g")
@@ -296,11 +312,20 @@ def test_handles_are_listed_and_closed_whatever_they_hold(server, share):
 def test_shares_and_snapshots_go_with_handles_open(server, share):
     file = share.get_file_client("f")
     file.upload_file(b"then")
-    share.create_snapshot()
+    taken = share.create_snapshot()["snapshot"]
     file.upload_file(b"now!")
     with smbprotocol(server, share.share_name) as tree:
+        then = previous_version(tree, "f", taken)
+        assert then.read(0, 4) == b"then"
         handle = opened(tree, "f", READS | WRITES, 0, CreateDisposition.FILE_OPEN)
         assert rest(share.delete_share) == "409 ShareHasSnapshots"
+        # What is open of a snapshot does not hold it.
+        kept = ShareClient.from_connection_string(server.connection_string, share.share_name, snapshot=taken)
+        assert rest(kept.delete_share) == OK
+        assert smb(lambda: then.read(0, 4)) == NAME_NOT_FOUND
+        then.close()
+        assert smb(lambda: previous_version(tree, "f", taken)) == NAME_NOT_FOUND
+        share.create_snapshot()
         assert handle.read(0, 4) == b"now!"
         assert rest(lambda: share.delete_share(delete_snapshots=True)) == OK
         assert smb(lambda: handle.read(0, 4)) == NETWORK_NAME_DELETED
@@ -348,7 +373,7 @@ def test_the_read_only_attribute_of_either_protocol_counts_for_both(server, shar
             file = share.get_file_client(by)
             file.upload_file(b"content")
             if by == "REST":
-                file.set_http_headers(None, file_attributes=NTFSAttributes(read_only=True))
+                file.set_http_headers(ContentSettings(), file_attributes=NTFSAttributes(read_only=True))
             else:
                 handle = opened(tree, by, FilePipePrinterAccessMask.FILE_WRITE_ATTRIBUTES, 7)
                 set_attributes(handle, FileAttributes.FILE_ATTRIBUTE_READONLY)
@@ -363,6 +388,6 @@ def test_the_read_only_attribute_of_either_protocol_counts_for_both(server, shar
             assert smb(lambda: mark(handle, True)) == CANNOT_DELETE
             handle.close()
             # Whoever takes it away may go on.
-            file.set_http_headers(None, file_attributes=NTFSAttributes(archive=True))
+            file.set_http_headers(ContentSettings(), file_attributes=NTFSAttributes(archive=True))
             opened(tree, by, WRITES, 7, CreateDisposition.FILE_OPEN).close()
             file.delete_file()

@@ -4,7 +4,7 @@ import contextlib
 import threading
 
 import pytest
-from azure.storage.fileshare import NTFSAttributes
+from azure.storage.fileshare import ContentSettings, NTFSAttributes
 from smb_clients import smbclient, smbprotocol
 from smbprotocol.change_notify import (ChangeNotifyFlags, CompletionFilter, FileAction, FileNotifyInformation,
                                        SMB2ChangeNotifyRequest, SMB2ChangeNotifyResponse)
@@ -76,13 +76,13 @@ def operations(share):
     attributes = NTFSAttributes(hidden=True)
     return {
         "Create Directory": (lambda: directory.create_subdirectory("e"), [(ADDED, "e")]),
-        "Create File": (lambda: file.create_file(100), [(ADDED, "f")]),
-        "Create File over another": (lambda: file.create_file(50), [(MODIFIED, "f")]),
+        "Create File": (lambda: file.create_file(1024), [(ADDED, "f")]),
+        "Create File over another": (lambda: file.create_file(512), [(MODIFIED, "f")]),
         "Put Range": (lambda: file.upload_range(b"abc", 0, 3), [(MODIFIED, "f")]),
         "Clear Range": (lambda: file.clear_range(0, 512), [(MODIFIED, "f")]),
         "Set File Properties, the length": (lambda: file.resize_file(600), [(MODIFIED, "f")]),
         "Set File Properties, attributes": (
-            lambda: file.set_http_headers(None, file_attributes=attributes), [(MODIFIED, "f")]),
+            lambda: file.set_http_headers(ContentSettings(), file_attributes=attributes), [(MODIFIED, "f")]),
         "Set Directory Properties": (
             lambda: directory.get_subdirectory_client("e").set_http_headers(file_attributes=attributes), [(MODIFIED, "e")]),
         "Copy File": (lambda: copy.start_copy_from_url(file.url), [(ADDED, "copy")]),
@@ -157,13 +157,13 @@ def test_each_is_told_what_it_asks_for(server, share):
     kinds = {
         CompletionFilter.FILE_NOTIFY_CHANGE_FILE_NAME: lambda file: file.create_file(10),
         CompletionFilter.FILE_NOTIFY_CHANGE_DIR_NAME: lambda _: share.create_directory("d"),
-        CompletionFilter.FILE_NOTIFY_CHANGE_ATTRIBUTES: lambda file: file.set_http_headers(None, file_attributes="Hidden"),
+        CompletionFilter.FILE_NOTIFY_CHANGE_ATTRIBUTES: lambda file: file.set_http_headers(ContentSettings(), file_attributes="Hidden"),
         CompletionFilter.FILE_NOTIFY_CHANGE_SIZE: lambda file: file.resize_file(20),
         CompletionFilter.FILE_NOTIFY_CHANGE_LAST_WRITE: lambda file: file.upload_range(b"a", 0, 1),
         CompletionFilter.FILE_NOTIFY_CHANGE_CREATION: lambda file: file.set_http_headers(
-            None, file_creation_time="2020-01-01T00:00:00Z"),
+            ContentSettings(), file_creation_time="2020-01-01T00:00:00Z"),
         CompletionFilter.FILE_NOTIFY_CHANGE_SECURITY: lambda file: file.set_http_headers(
-            None, file_permission="O:BAG:BAD:(A;;FA;;;BA)"),
+            ContentSettings(), file_permission="O:BAG:BAD:(A;;FA;;;BA)"),
     }
     file = share.get_file_client("f")
     with smbprotocol(server, share.share_name) as tree:

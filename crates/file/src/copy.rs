@@ -147,10 +147,11 @@ impl Files {
             let claimed = self.claim_at(from.at, from.share.unit, &from.node, source.open());
             let _claim = claimed.map_err(FileError::of_source)?;
             let read = from.node.inode;
-            let copied = self.make_file(asked, &asked.address, asked.open(), |txn, replaced| async move {
-                let request = asked.authorize(&txn).await?;
-                copy(&txn, &request, (source, read), replaced).await
-            });
+            let copied =
+                self.make_file(asked, &asked.address, asked.open(), Option::is_some, |txn, replaced| async move {
+                    let request = asked.authorize(&txn).await?;
+                    copy(&txn, &request, (source, read), replaced).await
+                });
             if let Some(copied) = copied.await? {
                 return Ok(copied);
             }
@@ -168,7 +169,7 @@ impl Files {
         source: &ForeignSource,
         body: &Body,
     ) -> Result<Copied, FileError> {
-        self.make_file(asked, &asked.address, asked.open(), |txn, replaced| async move {
+        self.make_file(asked, &asked.address, asked.open(), |_| true, |txn, replaced| async move {
             put_copied(&txn, &asked.authorize(&txn).await?, source, body, replaced).await
         })
         .await
@@ -187,7 +188,7 @@ impl Files {
         if source.length > limits::FILE_MAX_BYTES {
             return Err(FileError::FileTooLarge(source.length).of_source());
         }
-        self.make_file(asked, &asked.address, asked.open(), |txn, replaced| async move {
+        self.make_file(asked, &asked.address, asked.open(), |_| true, |txn, replaced| async move {
             job::begin_foreign(&txn, &asked.authorize(&txn).await?, source, replaced).await
         })
         .await

@@ -6,7 +6,7 @@
 use access::{Asked, Authorized, Operation, need::Need};
 use concurrency::{
     lease::{Lease, LeaseUse},
-    rest_open::{RestOperation, RestRequest},
+    rest_open::{RestOperation, RestRefusal, RestRequest},
 };
 use store::{Read, Scope, Txn};
 use types::{ContentId, ETag, HttpHeaders, Inode, Metadata, limits};
@@ -20,7 +20,7 @@ use crate::{
     history::At,
     needs,
     object::{Address, NodeProperties},
-    opens::Place,
+    opens::{Opens, Place},
     ranges,
     smb_change::SmbChange,
     state::{File, Node, Share},
@@ -83,7 +83,7 @@ impl Files {
         let made = self.transact(|txn| async move {
             let request = asked.authorize(&txn).await?;
             about(telling, &txn, &request.address).await?;
-            create_directory(&txn, &request).await
+            create_directory(&txn, &request, &self.opens).await
         });
         let made = made.await.inspect_err(|error| telling.failed(error))?;
         watched.told(|place| vec![Change::new(place, ChangeAction::Added, ChangeKinds::DIRECTORY_NAME)]);
@@ -114,19 +114,24 @@ impl Files {
             return Err(FileError::FileTooLarge(asked.length));
         }
         let open = RestRequest { operation: RestOperation::CreateFile, range: None, ignores_read_only: false };
-        self.make_file(asked, &asked.address, open, |txn, replaced| async move {
-            create_file(&txn, &asked.authorize(&txn).await?, replaced, body).await
-        })
+        self.make_file(
+            asked,
+            &asked.address,
+            open,
+            |_| true,
+            |txn, replaced| async move { create_file(&txn, &asked.authorize(&txn).await?, replaced, body).await },
+        )
         .await
     }
 
     /// Makes a file, or one in the place of another. `body` is told which one it replaces, and gives nothing when that is
-    /// not what is there.
+    /// not what is there; `is_made` says whether what it gives is a file that was made.
     pub(crate) async fn make_file<Op, T, F, Fut>(
         &self,
         asked: &Asked<Op>,
         address: &Address,
         open: RestRequest,
+        is_made: impl Fn(&T) -> bool,
         body: F,
     ) -> Result<T, FileError>
     where
@@ -151,7 +156,11 @@ impl Files {
                 about(telling, &txn, address).await?;
                 body(txn, replaced).await
             });
-            if let Some(made) = made.await.inspect_err(|error| telling.failed(error))? {
+            let made = made.await.inspect_err(|error| telling.failed(error))?;
+            if !made.as_ref().is_some_and(&is_made) {
+                telling.undone();
+            }
+            if let Some(made) = made {
                 watched.told(|place| {
                     let (action, kinds) = match replaced {
                         None => (ChangeAction::Added, ChangeKinds::FILE_NAME),
@@ -161,7 +170,6 @@ impl Files {
                 });
                 return Ok(made);
             }
-            telling.undone();
         }
         Err(FileError::ChangesTooOften)
     }
@@ -206,12 +214,17 @@ pub(crate) async fn place(txn: &Txn, address: &Address) -> Result<Option<MadeAt>
     Ok(Some((share, tree, spot, parent)))
 }
 
-async fn create_directory(txn: &Txn, request: &Authorized<'_, CreateDirectory>) -> Result<NodeProperties, FileError> {
+async fn create_directory(
+    txn: &Txn,
+    request: &Authorized<'_, CreateDirectory>,
+    opens: &Opens,
+) -> Result<NodeProperties, FileError> {
     // The topmost directory is always there.
     let found = place(txn, &request.address).await?.ok_or(FileError::ResourceAlreadyExists)?;
     let (share, tree, spot, parent) = found;
-    if spot.entry.is_some() {
-        return Err(FileError::ResourceAlreadyExists);
+    if let Some(there) = &spot.entry {
+        let is_going = opens.hidden(share.unit, spot.parent).contains(&there.inode);
+        return Err(if is_going { RestRefusal::DeletePending.into() } else { FileError::ResourceAlreadyExists });
     }
     let mut node = made(txn, &share, Inode::new(txn.fresh_id()), &parent, &request.smb, true).await?;
     node.metadata.clone_from(&request.metadata);

@@ -194,6 +194,7 @@ impl Files {
                     return Ok(not_yet);
                 }
                 Err(file) => {
+                    telling.undone();
                     self.flush_unless_copied_into(file).await?;
                     settled = Some(file);
                 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use concurrency::{
     range_lock::{ByteRange, LockKind},
+    rest_open::RestRefusal,
     share_mode::{Access, OpenMode, ShareMode},
 };
 use file::{
@@ -303,5 +304,21 @@ fn a_directory_that_is_open_and_not_shared_for_deletion_does_not_keep_its_files_
             assert_eq!(renamed.is_ok(), is_renamed, "{access:?} {share:?}: {renamed:?}");
             world.files.close(directory.handle).await.unwrap();
         }
+    });
+}
+
+#[test]
+fn a_directory_is_not_made_where_one_is_going_to_be_deleted_and_that_is_said() {
+    run(async {
+        let world = World::new().await;
+        world.create_directory("d").await.unwrap();
+        let going = world.open("d", Disposition::Open, EVERYTHING, false).await.unwrap();
+        let there = world.create_directory("d").await;
+        assert!(matches!(there, Err(FileError::ResourceAlreadyExists)), "{there:?}");
+        world.files.set_disposition(&going.handle, true).await.unwrap();
+        let pending = world.create_directory("D").await;
+        assert!(matches!(pending, Err(FileError::Open(RestRefusal::DeletePending))), "{pending:?}");
+        world.files.close(going.handle).await.unwrap();
+        world.create_directory("d").await.unwrap();
     });
 }
