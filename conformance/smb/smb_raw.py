@@ -217,10 +217,11 @@ def tree_connect(share):
     return struct.pack("<HHHH", 9, 0, 72, len(path)) + path
 
 
-def create(name, access=0x12019F, disposition=3, options=0, share_access=7):
+def create(name, access=0x12019F, disposition=3, options=0, share_access=7, oplock=0, contexts=b""):
     name = name.encode("utf-16-le")
-    return struct.pack("<HBBIQQIIIIIHHII", 57, 0, 0, 2, 0, 0, access, 0x80, share_access, disposition, options, 120,
-                       len(name), 0, 0) + (name or b"\0")
+    padded = name + bytes(-len(name) % 8)
+    return struct.pack("<HBBIQQIIIIIHHII", 57, 0, oplock, 2, 0, 0, access, 0x80, share_access, disposition, options, 120,
+                       len(name), 120 + len(padded) if contexts else 0, len(contexts)) + (padded + contexts or b"\0")
 
 
 def read(file_id, length, offset=0):

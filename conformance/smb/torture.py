@@ -21,10 +21,13 @@ from lazuli import ACCOUNT, KEY, Server
 HERE = pathlib.Path(__file__).resolve().parent
 SUITES = ["connect", "tcon", "create", "mkdir", "read", "rw", "sharemode", "deny", "delete-on-close-perms", "dir", "rename",
           "getinfo", "setinfo", "compound", "compound_find", "credits", "session", "timestamps", "fileid", "maxfid",
-          "secleak", "session-id", "lock", "durable-open", "durable-v2-open", "replay", "ioctl"]
+          "secleak", "session-id", "lock", "oplock", "lease", "notify", "compound_async", "durable-open", "durable-v2-open", "replay",
+          "ioctl"]
 # Those that take seconds, and together show most of what can break.
 QUICK = ["connect", "tcon", "mkdir", "read", "rw", "sharemode", "deny", "delete-on-close-perms", "rename", "compound",
-         "credits", "fileid", "session-id", "lock", "durable-open", "durable-v2-open", "ioctl"]
+         "credits", "fileid", "session-id", "compound_async", "notify.valid-req", "notify.tcon", "notify.close", "notify.double",
+         "notify.rec", "notify.overflow", "notify.rmdir3", "notify.handle-permissions", "lock", "durable-open", "durable-v2-open",
+         "ioctl"]
 LIMIT_SECONDS = 240
 
 

@@ -8,13 +8,15 @@
 //! does, its sessions end and what they had open is closed, or stays for a while when it is durable.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
+    future::poll_fn,
     io::{self, IoSlice},
     net::SocketAddr,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -36,7 +38,7 @@ use crate::{
     logon::Pending,
     negotiate::{self, Negotiated},
     oplock::{self, Told},
-    request::Cx,
+    request::{Cx, InWork},
     server::Shared,
     session::Session,
     wire::{
@@ -58,6 +60,8 @@ const OUTGOING_BYTES: usize = 32 * 1024 * 1024;
 const FIRST_BYTES: usize = 1024 * 1024;
 /// Sessions of one connection.
 const SESSIONS_MAX: usize = 64;
+/// Messages that are remembered to be cancelled when they are going to wait.
+const EARLY: usize = 128;
 /// Requests that a client may have under way.
 const CREDITS: u16 = 8192;
 /// The same of a client that has not logged on.
@@ -92,6 +96,8 @@ pub(crate) struct Connection {
 #[derive(Default)]
 struct Waits {
     by_id: HashMap<u64, (u64, CancellationToken)>,
+    /// Messages that were cancelled and do not wait: not yet, or not any more. The newest last.
+    early: VecDeque<u64>,
 }
 
 /// Room for bytes, until they are done with.
@@ -157,7 +163,13 @@ impl Connection {
     /// A request waits: the number under which it can be cancelled.
     pub(crate) fn wait_begins(&self, message_id: u64, cancel: &CancellationToken) -> u64 {
         let id = self.next_wait.fetch_add(1, Ordering::Relaxed);
-        self.waits().by_id.insert(id, (message_id, cancel.clone()));
+        let mut waits = self.waits();
+        waits.by_id.insert(id, (message_id, cancel.clone()));
+        let is_cancelled = waits.early.contains(&message_id);
+        drop(waits);
+        if is_cancelled {
+            cancel.cancel();
+        }
         self.waiting.notify_one();
         id
     }
@@ -169,13 +181,21 @@ impl Connection {
 
     /// The client gives up a request.
     pub(crate) fn cancel(&self, route: Route, message_id: u64) {
-        let waits = self.waits();
+        let mut waits = self.waits();
         let found = match route {
             Route::Async(id) => waits.by_id.get(&id),
             Route::Sync { .. } => waits.by_id.values().find(|(waiting, _)| *waiting == message_id),
         };
-        if let Some((_, cancel)) = found {
-            cancel.cancel();
+        match (found, route) {
+            (Some((_, cancel)), _) => cancel.cancel(),
+            (None, Route::Async(_)) => {}
+            // It may be about to wait. No message ever has this number again.
+            (None, Route::Sync { .. }) => {
+                if waits.early.len() >= EARLY {
+                    waits.early.pop_front();
+                }
+                waits.early.push_back(message_id);
+            }
         }
     }
 
@@ -376,20 +396,29 @@ impl Reading {
                 connection.send(answered, None).await;
                 Ok(())
             }
-            dispatch::Work::Beside => {
+            dispatch::Work::Beside { begins_in_turn } => {
                 let bounds = &connection.shared.bounds;
                 let (load, seat, most) = (&bounds.load, &connection.seat, bounds.limits.requests);
                 let slot = Slot::take(load, seat, &bounds.commons, most, seat.is_known()).await;
                 let connection = Arc::clone(connection);
-                frames.spawn(async move {
-                    let outcome = dispatch::all(&connection, &frame, sealer, slot.is_some()).await;
-                    drop((slot, held));
+                let work = async move {
+                    let outcome = dispatch::all(&connection, &frame, sealer, InWork::new(frame.len(), slot)).await;
+                    drop(held);
                     match outcome {
                         Some((answered, room)) => connection.send(answered, room).await,
                         // A frame that lies: nothing that it says can be answered.
                         None => connection.over.cancel(),
                     }
-                });
+                };
+                if !begins_in_turn {
+                    frames.spawn(work);
+                    return Ok(());
+                }
+                let mut work = Box::pin(work);
+                let is_done = poll_fn(|context| Poll::Ready(work.as_mut().poll(context).is_ready())).await;
+                if !is_done {
+                    frames.spawn(work);
+                }
                 Ok(())
             }
         }

@@ -14,9 +14,10 @@ use crate::{
     connection::{Connection, Held, part_of},
     create, credits, directory, ioctl, lock, logon,
     negotiate::{self, Negotiated},
+    notify,
     open::{Open, Reply},
     oplock, query, read_write,
-    request::Cx,
+    request::{Cx, InWork},
     session::{Logon, Session},
     set, tree,
     turn::Turn,
@@ -41,7 +42,10 @@ pub(crate) enum Work {
     /// Before the next one is read.
     InOrder(Header),
     /// While others are read.
-    Beside,
+    Beside {
+        /// What can be done at once is done before the next one is read: what comes behind is seen by who watches.
+        begins_in_turn: bool,
+    },
 }
 
 /// Looks at the headers of a frame, and takes the credits that it costs. `None` when the connection cannot go on.
@@ -79,7 +83,8 @@ pub(crate) fn prepare(connection: &Arc<Connection>, frame: &Bytes, sealer: Optio
         // Strangers have one request in work.
         return Some(Work::InOrder(header));
     }
-    Some(if in_order { Work::InOrder(header) } else { Work::Beside })
+    let begins_in_turn = header.command == Command::ChangeNotify.number();
+    Some(if in_order { Work::InOrder(header) } else { Work::Beside { begins_in_turn } })
 }
 
 /// Does a frame before the next one is read. `None` when the connection cannot go on.
@@ -92,7 +97,7 @@ pub(crate) async fn in_order(
     match Command::numbered(header.command) {
         Some(Command::Negotiate) => negotiate::negotiate(connection, header, frame),
         Some(Command::SessionSetup) => logon::setup(connection, header, frame, sealer).await,
-        _ => all(connection, frame, sealer.cloned(), true).await.map(|(frame, _)| frame),
+        _ => all(connection, frame, sealer.cloned(), InWork::in_order(frame.len())).await.map(|(frame, _)| frame),
     }
 }
 
@@ -112,13 +117,13 @@ pub(crate) async fn all(
     connection: &Arc<Connection>,
     frame: &Bytes,
     sealer: Option<Arc<Session>>,
-    has_slot: bool,
+    work: InWork,
 ) -> Option<(Frame, Option<Held>)> {
     let has_contexts = connection.negotiated.get().is_some_and(|how| how.dialect == dialect::SMB_3_1_1);
-    let (mut answers, mut related, mut asked) = (Vec::new(), Related::default(), 0_usize);
+    let (mut related, mut asked) = (Related::default(), 0_usize);
     let parts: Vec<Part<'_>> = compound::split(frame).collect::<Result<_, _>>().ok()?;
     // Before the first byte of it is read.
-    let mut room = room(connection, &parts).await;
+    work.set_room(room(connection, &parts).await);
     let last = parts.len().saturating_sub(1);
     for (position, part) in parts.into_iter().enumerate() {
         if part.header.command == Command::Cancel.number() {
@@ -131,7 +136,7 @@ pub(crate) async fn all(
                 related.broken = Some(NtStatus::INVALID_PARAMETER);
                 let mut answer = Answer::new(&header, Err(NtStatus::INVALID_PARAMETER), has_contexts);
                 answer.header.credits = connection.grant(&header);
-                answers.push(answer);
+                work.answer(answer);
                 continue;
             }
             header.session_id = related.session;
@@ -144,13 +149,13 @@ pub(crate) async fn all(
             let echo = Request::parse(Command::Echo, part.message).map(|_| Reply::body(|body| Empty {}.write(body)));
             let mut answer = Answer::new(&header, echo, has_contexts);
             answer.header.credits = connection.grant(&header);
-            answers.push(answer);
+            work.answer(answer);
             continue;
         }
         if let (true, Some(status)) = (header.has(flags::RELATED_OPERATIONS), related.broken) {
             let mut answer = Answer::new(&header, Err(status), has_contexts);
             answer.header.credits = connection.grant(&header);
-            answers.push(answer);
+            work.answer(answer);
             continue;
         }
         asked = asked.saturating_add(asked_by(&part));
@@ -163,13 +168,22 @@ pub(crate) async fn all(
                 }
                 (None, Err(status), 0)
             }
-            Ok(session) if !has_slot || asked > LONGEST_ANSWER => {
+            Ok(session) if !work.is_let_in || asked > LONGEST_ANSWER => {
                 (Some(session), Err(NtStatus::INSUFFICIENT_RESOURCES), 0)
             }
             Ok(session) => {
-                let (outcome, pending) =
-                    one(connection, &session, header, &part, frame, &mut related, position == last, sealer.is_some())
-                        .await;
+                let (outcome, pending) = one(
+                    connection,
+                    &session,
+                    header,
+                    &part,
+                    frame,
+                    &mut related,
+                    position == last,
+                    sealer.is_some(),
+                    &work,
+                )
+                .await;
                 (Some(session), outcome, pending)
             }
         };
@@ -193,15 +207,14 @@ pub(crate) async fn all(
         }
         answer.signer =
             session.filter(|session| session.logon().is_ok_and(|logon| signs(part.header, logon, sealer.is_some())));
-        answers.push(answer);
+        work.answer(answer);
     }
+    let answers = work.answered();
     if answers.is_empty() {
         return None;
     }
     let frame = answers::frame_in(answers, sealer.as_deref(), |bytes| connection.shared.spare.take(bytes))?;
-    if let Some(room) = &mut room {
-        room.keep(frame.len());
-    }
+    let room = work.room_for(&frame);
     Some((frame, room))
 }
 
@@ -273,6 +286,7 @@ async fn one(
     related: &mut Related,
     is_last: bool,
     sealed: bool,
+    work: &InWork,
 ) -> (Result<Reply, NtStatus>, u64) {
     let Ok(logon) = session.logon() else { return (Err(NtStatus::USER_SESSION_DELETED), 0) };
     let Some(command) = Command::numbered(header.command) else { return (Err(NtStatus::INVALID_PARAMETER), 0) };
@@ -291,8 +305,10 @@ async fn one(
         header,
         is_last,
         pending: std::sync::atomic::AtomicU64::new(0),
+        waits: std::sync::atomic::AtomicU64::new(0),
         cancel: connection.over.child_token(),
         sealed,
+        frame: work,
     };
     let outcome = route(&cx, &request, part, frame, related).await;
     if let Err(status) = &outcome {
@@ -306,7 +322,7 @@ async fn route(
     request: &Request<'_>,
     part: &Part<'_>,
     frame: &Bytes,
-    related: &Related,
+    related: &mut Related,
 ) -> Result<Reply, NtStatus> {
     let session = cx.session;
     match request {
@@ -343,6 +359,8 @@ async fn route(
         Some(id) => id,
         None => return Err(NtStatus::INVALID_PARAMETER),
     };
+    // Those behind it may mean the same one.
+    related.open = Some(id);
     if let Request::Close(request) = request {
         let open = session.take(id, tree_id)?;
         open.remembered.is_used();
@@ -376,8 +394,7 @@ async fn on_open(
         Request::QueryDirectory(request) => directory::query(cx, open, request).await,
         Request::QueryInfo(request) => query::query(cx, open, request).await,
         Request::SetInfo(request) => set::set(cx, open, request).await,
-        // The second half.
-        Request::ChangeNotify(_) => Err(NtStatus::NOT_SUPPORTED),
+        Request::ChangeNotify(request) => notify::notify(cx, open, request).await,
         _ => Err(NtStatus::INVALID_PARAMETER),
     }
 }

@@ -27,6 +27,7 @@ mod lock;
 mod logon;
 mod names;
 mod negotiate;
+mod notify;
 mod open;
 mod oplock;
 mod orphans;

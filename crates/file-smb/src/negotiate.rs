@@ -50,6 +50,13 @@ pub(crate) struct Negotiated {
     pub(crate) preauth: Preauth,
 }
 
+impl Negotiated {
+    /// The longest buffer of what is neither READ nor WRITE.
+    pub(crate) const fn most_transact_bytes(&self) -> u32 {
+        if self.most_bytes == SMALL_BYTES { SMALL_BYTES } else { TRANSACT_BYTES }
+    }
+}
+
 /// What a client said of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
@@ -182,7 +189,7 @@ fn answer(
         dialect_revision: how.dialect,
         server_guid: connection.shared.guid,
         capabilities: how.capabilities,
-        max_transact_size: if how.most_bytes == SMALL_BYTES { SMALL_BYTES } else { TRANSACT_BYTES },
+        max_transact_size: how.most_transact_bytes(),
         max_read_size: how.most_bytes,
         max_write_size: how.most_bytes,
         system_time: filetime(connection.shared.files.now()),

@@ -22,6 +22,7 @@ use crate::{
     directory::Cursor,
     durable::Durable,
     errors::status_of,
+    notify::Watching,
     pipes::Pipe,
     rights::Rights,
     sequences::{ChannelSequence, LockSequences},
@@ -129,6 +130,8 @@ pub(crate) struct Disk {
     /// What a client set and asks for again; nothing happens by it.
     pub(crate) position: AtomicU64,
     pub(crate) mode: AtomicU32,
+    /// Who is told what changes in it.
+    pub(crate) watching: Watching,
 }
 
 impl Disk {
@@ -141,6 +144,7 @@ impl Disk {
             cursor: Mutex::default(),
             position: AtomicU64::default(),
             mode: AtomicU32::default(),
+            watching: Watching::default(),
         }
     }
 
@@ -159,6 +163,7 @@ impl Disk {
             cursor: Mutex::default(),
             position: AtomicU64::default(),
             mode: AtomicU32::default(),
+            watching: Watching::default(),
         }
     }
 
@@ -206,6 +211,7 @@ impl Disk {
     /// # Errors
     /// It was closed already, or what was written could not be stored.
     pub(crate) async fn close(&self, files: &Files) -> Result<(), NtStatus> {
+        self.watching.end();
         if self.kept.is_some() {
             return Ok(());
         }

@@ -104,7 +104,16 @@ pub(crate) fn granted(asked: &Lease, cache: &CacheState) -> Lease {
 
 /// Tells a client what happened to its handles.
 pub(crate) async fn tell(connection: &Arc<Connection>, session_id: u64, notice: Notice) {
-    let Notice::Break { file, key, from, to, must_acknowledge, epoch } = notice else { return };
+    let (file, key, from, to, must_acknowledge, epoch) = match notice {
+        Notice::Break { file, key, from, to, must_acknowledge, epoch } => {
+            (file, key, from, to, must_acknowledge, epoch)
+        }
+        Notice::Closed { handle, .. } => {
+            // Its client is told when it uses it; who waits is told at once.
+            let open = connection.session(session_id).and_then(|session| session.with_handle(handle));
+            return open.iter().filter_map(|open| open.disk().ok()).for_each(|disk| disk.watching.end());
+        }
+    };
     let mut body = Vec::new();
     let (connection, session) = match key {
         CacheKey::Oplock(handle) => {

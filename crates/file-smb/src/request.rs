@@ -1,16 +1,18 @@
 //! One request while it is done: on which connection, in whose session, and how it is told to wait or to stop.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
 use file::Files;
+use net::Slot;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     NtStatus,
-    connection::Connection,
+    answers::{self, Answer, Frame},
+    connection::{Connection, Held},
     session::{Logon, Session},
     wire::{
         header::{Header, Route},
@@ -28,9 +30,60 @@ pub(crate) struct Cx<'a> {
     pub(crate) is_last: bool,
     /// The number under which it was told to wait; 0 when it was not.
     pub(crate) pending: AtomicU64,
+    /// The number under which it waits, told or not.
+    pub(crate) waits: AtomicU64,
     pub(crate) cancel: CancellationToken,
     /// It came encrypted, so it is answered so.
     pub(crate) sealed: bool,
+    /// The frame that it came in.
+    pub(crate) frame: &'a InWork,
+}
+
+/// What a frame holds while it is done.
+pub(crate) struct InWork {
+    /// It was let in.
+    pub(crate) is_let_in: bool,
+    /// Its length.
+    pub(crate) bytes: usize,
+    /// Its place among the requests that are done at once.
+    slot: Mutex<Option<Arc<Slot>>>,
+    answers: Mutex<Vec<Answer>>,
+    /// Room for its answers.
+    room: Mutex<Option<Held>>,
+}
+
+impl InWork {
+    pub(crate) fn new(bytes: usize, slot: Option<Arc<Slot>>) -> Self {
+        let is_let_in = slot.is_some();
+        Self { is_let_in, bytes, slot: Mutex::new(slot), answers: Mutex::default(), room: Mutex::default() }
+    }
+
+    /// Something that is done before anything else of its connection, so that it has no slot.
+    pub(crate) fn in_order(bytes: usize) -> Self {
+        Self { is_let_in: true, ..Self::new(bytes, None) }
+    }
+
+    pub(crate) fn answer(&self, answer: Answer) {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).push(answer);
+    }
+
+    /// What is answered so far.
+    pub(crate) fn answered(&self) -> Vec<Answer> {
+        std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set_room(&self, room: Option<Held>) {
+        *self.room.lock().unwrap_or_else(PoisonError::into_inner) = room;
+    }
+
+    /// The room for answers, as far as they need it.
+    pub(crate) fn room_for(&self, frame: &Frame) -> Option<Held> {
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(room) = &mut room {
+            room.keep(frame.len());
+        }
+        room
+    }
 }
 
 impl Cx<'_> {
@@ -54,13 +107,25 @@ impl Cx<'_> {
         }
     }
 
-    /// Tells the client, once, that it takes a while.
+    /// Begins to wait, and tells the client so, once, behind what the frame has been answered so far. In the middle of a
+    /// compound it is not told; giving up works all the same, by the number of the message. What waits for others is not in
+    /// work.
     pub(crate) async fn pend(&self) {
-        if !self.is_last || self.pending.load(Ordering::Relaxed) != 0 {
+        if self.waits.load(Ordering::Relaxed) != 0 {
             return;
         }
         let id = self.connection.wait_begins(self.header.message_id, &self.cancel);
+        self.waits.store(id, Ordering::Relaxed);
+        if !self.is_last {
+            return;
+        }
         self.pending.store(id, Ordering::Relaxed);
+        drop(self.frame.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let before = self.frame.answered();
+        if let (false, Some(frame)) = (before.is_empty(), answers::frame(before, self.sealed.then_some(self.session))) {
+            let room = self.frame.room_for(&frame);
+            self.connection.send(frame, room).await;
+        }
         self.connection.send_pending(self, id).await;
     }
 
@@ -72,7 +137,7 @@ impl Cx<'_> {
 
 impl Drop for Cx<'_> {
     fn drop(&mut self) {
-        let id = self.pending.load(Ordering::Relaxed);
+        let id = self.waits.load(Ordering::Relaxed);
         if id != 0 {
             self.connection.wait_ends(id);
         }

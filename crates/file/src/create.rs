@@ -14,11 +14,13 @@ use types::{ContentId, ETag, HttpHeaders, Inode, Metadata, limits};
 use crate::{
     Files,
     body::{Begun, Body},
+    changes::{Change, ChangeAction, ChangeKinds, Telling},
     content,
     errors::FileError,
     history::At,
     needs,
     object::{Address, NodeProperties},
+    opens::Place,
     ranges,
     smb_change::SmbChange,
     state::{File, Node, Share},
@@ -76,7 +78,16 @@ impl Files {
     /// # Errors
     /// Its parent does not exist, something of that name does, or the store failed.
     pub async fn create_directory(&self, asked: &Asked<CreateDirectory>) -> Result<NodeProperties, FileError> {
-        self.transact(|txn| async move { create_directory(&txn, &asked.authorize(&txn).await?).await }).await
+        let watched = self.changes.telling();
+        let telling = &watched;
+        let made = self.transact(|txn| async move {
+            let request = asked.authorize(&txn).await?;
+            about(telling, &txn, &request.address).await?;
+            create_directory(&txn, &request).await
+        });
+        let made = made.await.inspect_err(|error| telling.failed(error))?;
+        watched.told(|place| vec![Change::new(place, ChangeAction::Added, ChangeKinds::DIRECTORY_NAME)]);
+        Ok(made)
     }
 
     /// Begins Create File with bytes: decides whether they may come at all. What it allows is decided again by
@@ -134,13 +145,39 @@ impl Files {
             let replaced = spot.entry.as_ref().map(|entry| entry.inode);
             // Creators of one name queue on the directory's side of it; who replaces, on the file.
             let latch = Tree::of(&share).latch(replaced.unwrap_or(spot.parent));
-            let made = self.store.transact(Scope::of(&latch), |txn| body(txn, replaced));
-            if let Some(made) = made.await? {
+            let watched = self.changes.telling();
+            let (telling, body) = (&watched, &body);
+            let made = self.store.transact(Scope::of(&latch), |txn| async move {
+                about(telling, &txn, address).await?;
+                body(txn, replaced).await
+            });
+            if let Some(made) = made.await.inspect_err(|error| telling.failed(error))? {
+                watched.told(|place| {
+                    let (action, kinds) = match replaced {
+                        None => (ChangeAction::Added, ChangeKinds::FILE_NAME),
+                        Some(_) => (ChangeAction::Modified, ChangeKinds::REPLACED),
+                    };
+                    vec![Change::new(place, action, kinds)]
+                });
                 return Ok(made);
             }
+            telling.undone();
         }
         Err(FileError::ChangesTooOften)
     }
+}
+
+/// Says where something is about to be made: a look at the way, when somebody watches.
+pub(crate) async fn about(telling: &Telling<'_, Place>, rows: &impl Read, address: &Address) -> Result<(), FileError> {
+    if telling.about_nothing_watched() {
+        return Ok(());
+    }
+    let share = address.share.writable(rows).await?;
+    let tree = Tree::of(&share);
+    let spot = tree.spot(rows, address.components(), At::Present).await?;
+    let inode = |spot: &Spot| spot.entry.as_ref().map_or(tree.root, |entry| entry.inode);
+    telling.about(share.unit, || spot.map(|spot| tree.place(&spot.ancestors, inode(&spot), spot.name.as_str())));
+    Ok(())
 }
 
 /// Where a file is to be made, and the one that it replaces.

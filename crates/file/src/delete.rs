@@ -9,7 +9,9 @@ use store::Txn;
 use types::Inode;
 
 use crate::{
-    Files, content, copy,
+    Files,
+    changes::{ChangeAction, ChangeKinds},
+    content, copy,
     errors::FileError,
     needs,
     object::Address,
@@ -43,6 +45,10 @@ impl OnPath for Delete<'_> {
 
     fn open(&self) -> RestRequest {
         RestRequest { operation: RestOperation::DeleteFile, range: None, ignores_read_only: false }
+    }
+
+    fn tells(&self, is_directory: bool) -> Option<(ChangeAction, ChangeKinds)> {
+        Some((ChangeAction::Removed, ChangeKinds::name(is_directory)))
     }
 }
 

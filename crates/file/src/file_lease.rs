@@ -8,6 +8,7 @@ use concurrency::{
 
 use crate::{
     Files,
+    changes::{ChangeAction, ChangeKinds},
     errors::FileError,
     needs,
     object::Address,
@@ -46,6 +47,10 @@ impl OnPath for LeaseFile {
             _ => RestOperation::GetProperties,
         };
         RestRequest { operation, range: None, ignores_read_only: false }
+    }
+
+    fn tells(&self, _: bool) -> Option<(ChangeAction, ChangeKinds)> {
+        None
     }
 }
 

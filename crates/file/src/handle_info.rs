@@ -7,7 +7,9 @@ use store::{Scope, Txn};
 use types::{Inode, UnitId, limits};
 
 use crate::{
-    Files, SecurityDescriptor, SmbChange, content,
+    Files, SecurityDescriptor, SmbChange,
+    changes::{Change, ChangeAction, ChangeKinds},
+    content,
     errors::FileError,
     handle_io::found,
     history::At,
@@ -67,16 +69,22 @@ impl Files {
     /// Its share is gone, or the store failed.
     pub async fn set_open_properties(&self, handle: &Handle, change: &SmbChange) -> Result<NodeProperties, FileError> {
         // The times of what is written must not come behind those that are set here.
-        self.flush_file(handle.file()).await?;
-        self.change_open(handle.file(), |open| async move {
+        let file = handle.file();
+        self.flush_file(file).await?;
+        let (watched, kinds) = (self.changes.telling(), ChangeKinds::set_by(change));
+        let telling = &watched;
+        let set = self.change_open(file, |open| async move {
+            telling.about(file.share, || self.opens.place_of(file));
             let OpenNode { txn, share, tree, mut node } = open;
             tree.renew(&mut node);
             change.apply(&txn, share.unit, &mut node).await?;
             node.touch(txn.now(), txn.fresh_id());
             tree.put_node(&txn, &node).await?;
             Ok(NodeProperties::of(node, txn.now()))
-        })
-        .await
+        });
+        let set = set.await.inspect_err(|error| telling.failed(error))?;
+        watched.told(|place| vec![Change::new(place, ChangeAction::Modified, kinds)]);
+        Ok(set)
     }
 
     fn begin_resize(&self, handle: &Handle) -> Result<Claim, FileError> {
@@ -111,12 +119,16 @@ impl Files {
         let _claim = self.begin_resize(handle)?;
         self.flush_file(file).await?;
         loop {
+            let watched = self.changes.telling();
+            let telling = &watched;
             let set = self.change_open(file, |open| async move {
                 let OpenNode { txn, tree, mut node, .. } = open;
                 refuse_while_copying(node.file.as_ref().ok_or(FileError::ResourceTypeMismatch)?)?;
                 if node.file.as_ref().is_some_and(|file| file.length == length) {
+                    telling.undone();
                     return Ok(true);
                 }
+                telling.about(file.share, || self.opens.place_of(file));
                 tree.renew(&mut node);
                 if !content::resize(&txn, &tree, &mut node, length).await? {
                     return Ok(false);
@@ -130,9 +142,11 @@ impl Files {
                 tree.put_node(&txn, &node).await?;
                 Ok(true)
             });
-            if set.await? {
+            if set.await.inspect_err(|error| telling.failed(error))? {
+                watched.told(|place| vec![Change::new(place, ChangeAction::Modified, ChangeKinds::WRITTEN)]);
                 return Ok(());
             }
+            telling.undone();
             self.trim(file).await?;
         }
     }

@@ -14,6 +14,7 @@ use types::{FileTime, Timestamp, UnitId, limits};
 use crate::{
     Files,
     body::Body,
+    changes::{Change, ChangeAction, ChangeKinds},
     content,
     errors::FileError,
     history::At,
@@ -77,6 +78,11 @@ impl Files {
         let claim = self.begin_io(handle, offset, bytes.len(), Io::Write)?;
         let room = self.unflushed.write(file, offset, bytes, self.now(), handle.keeps_write_time());
         drop(claim);
+        // Everybody sees it from now on.
+        self.changes.tell(|| {
+            let place = self.opens.place_of(file);
+            place.map(|place| Change::new(place, ChangeAction::Modified, ChangeKinds::WRITTEN)).into_iter().collect()
+        });
         if through || room == Room::FlushFirst { self.flush_file(file).await } else { Ok(()) }
     }
 

@@ -12,7 +12,7 @@ use store::{Scope, Txn};
 use types::Inode;
 
 use crate::{
-    Files, delete,
+    Files, changes, delete,
     errors::FileError,
     handle_io::found,
     history::At,
@@ -25,9 +25,9 @@ use crate::{
 /// How often a move is begun again because a path led elsewhere.
 const ATTEMPTS: usize = 64;
 
-/// What a rename is to the directories that it changes: an open that deletes and lets others only read and write.
+/// What a rename is to the directories that it changes: an open that adds to them and lets others only read and write.
 const PARENT: OpenMode =
-    OpenMode { access: Access::DELETE, share: ShareMode { read: true, write: true, delete: false } };
+    OpenMode { access: Access::WRITE, share: ShareMode { read: true, write: true, delete: false } };
 
 /// Where something that is open is moved.
 #[derive(Clone, Debug)]
@@ -88,17 +88,22 @@ impl Files {
                 }
             }
             let (replaced, latch) = (there.map(|there| there.inode), tree.latch(file.inode));
+            let watched = self.changes.telling();
+            let telling = &watched;
             let renamed = self.store.transact(Scope::of(&latch), |txn| {
                 let from = from.clone();
                 async move {
                     asked.authorize(&txn).await?;
+                    telling.about(file.share, || self.opens.place_of(file));
                     rename(&txn, asked, file, from, replaced).await
                 }
             });
-            if let Some(place) = renamed.await? {
+            if let Some((place, is_directory)) = renamed.await.inspect_err(|error| telling.failed(error))? {
                 self.opens.moved(&place);
+                watched.told(|from| changes::renamed(from, place, is_directory, replaced.is_some()));
                 return Ok(());
             }
+            telling.undone();
         }
         Err(FileError::ChangesTooOften)
     }
@@ -111,7 +116,7 @@ async fn rename(
     file: FileKey,
     (parent, name): (Inode, Box<str>),
     replaced: Option<Inode>,
-) -> Result<Option<Place>, FileError> {
+) -> Result<Option<(Place, bool)>, FileError> {
     let (share, mut node) = found(txn, file, At::Present).await?;
     let tree = Tree::of(&share);
     let entry = tree.entry(txn, parent, &name, At::Present).await?;
@@ -139,5 +144,5 @@ async fn rename(
     node.touch(txn.now(), txn.fresh_id());
     tree.put_node(txn, &node).await?;
     tree.put_entry(txn, to.parent, &to.name, &node).await?;
-    Ok(Some(tree.place(&to.ancestors, node.inode, to.name.as_str())))
+    Ok(Some((tree.place(&to.ancestors, node.inode, to.name.as_str()), node.is_directory())))
 }

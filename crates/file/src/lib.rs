@@ -12,6 +12,7 @@
 
 pub mod audit;
 pub mod body;
+pub mod changes;
 mod content;
 pub mod copy;
 pub mod create;

@@ -18,12 +18,14 @@ use store::{Read, Scope, Txn};
 use types::{HttpHeaders, Inode};
 
 use crate::{
-    Files, content, create, delete,
+    Files,
+    changes::{Change, ChangeAction, ChangeKinds},
+    content, create, delete,
     errors::FileError,
     history::At,
     needs,
     object::{Address, NodeProperties},
-    opens::{Asking, Closed, FileKey, Handle, LeaseKey, NotOpened, Owner, Removal, Turn},
+    opens::{Asking, Closed, FileKey, Handle, LeaseKey, NotOpened, Owner, Place, Removal, Turn},
     ranges::refuse_while_copying,
     smb_change::SmbChange,
     state::{FileAttributes, Node, Share},
@@ -103,6 +105,19 @@ pub enum Action {
     Created,
     /// It was there, and is empty now.
     Overwritten,
+}
+
+impl Action {
+    fn tells(self, place: Place, is_directory: bool) -> Option<Change> {
+        match self {
+            Self::Opened => None,
+            Self::Created => Some(Change::new(place, ChangeAction::Added, ChangeKinds::name(is_directory))),
+            Self::Overwritten => {
+                let kinds = ChangeKinds::WRITTEN.and(ChangeKinds::ATTRIBUTES);
+                Some(Change::new(place, ChangeAction::Modified, kinds))
+            }
+        }
+    }
 }
 
 /// An open that has come about.
@@ -207,14 +222,23 @@ impl Files {
                 Err(refusal) => return Err(refusal.into()),
             };
             let (latch, exists) = (tree.latch(inode), there.is_some());
+            let watched = self.changes.telling();
+            let telling = &watched;
             let done = self.store.transact(Scope::of(&latch), |txn| async move {
                 asked.authorize(&txn).await?;
+                if !exists || asked.disposition.overwrites() {
+                    create::about(telling, &txn, &asked.address).await?;
+                }
                 open(&txn, asked, inode, exists, lease).await
             });
-            if let Some((properties, action)) = done.await? {
+            let done = done.await.inspect_err(|error| telling.failed(error))?;
+            if let Some((properties, action)) = done {
+                let is_directory = properties.file.is_none();
+                watched.told(|place| action.tells(place, is_directory).into_iter().collect());
                 let handle = tentative.confirm().map_err(NotOpened::from)?;
                 return Ok(Opened { handle, properties, action });
             }
+            telling.undone();
         }
         Err(FileError::ChangesTooOften)
     }
@@ -229,7 +253,7 @@ impl Files {
         let obstacles = self.obstacles(file).await?;
         match handle.close(obstacles) {
             Closed::Remove(removal) => return self.remove(removal).await,
-            Closed::Kept | Closed::Already => {}
+            Closed::Kept | Closed::Already => self.tell_if_marked(file),
         }
         if flushed.is_err() && !self.opens.is_open(file) {
             // Its client is told, and nobody is left who could try again.
@@ -246,7 +270,10 @@ impl Files {
     pub async fn set_disposition(&self, handle: &Handle, delete: bool) -> Result<(), FileError> {
         let obstacles = self.obstacles(handle.file()).await?;
         match handle.set_disposition(delete, obstacles, self.now())? {
-            Turn::Granted(()) => Ok(()),
+            Turn::Granted(()) => {
+                self.tell_if_marked(handle.file());
+                Ok(())
+            }
             Turn::Wait(ticket) => Err(FileError::Wait(ticket)),
         }
     }
@@ -288,22 +315,34 @@ impl Files {
     /// Removes what was marked and is not open any more.
     pub(crate) async fn remove(&self, removal: Removal) -> Result<(), FileError> {
         let (file, named) = (removal.file(), removal.name());
+        let watched = self.changes.telling();
+        let telling = &watched;
         let removed = self.transact_reclaiming(|txn| {
             let named = named.clone();
             async move {
+                telling.about(file.share, || self.opens.place_of(file));
                 match named {
                     Some((parent, name)) => remove(&txn, file, parent, &name).await,
-                    None => Ok(false),
+                    None => Ok(None),
                 }
             }
         });
         // A failure leaves it to the next one who tends to opens.
-        if removed.await? {
+        if let Some(is_directory) = removed.await.inspect_err(|error| telling.failed(error))? {
+            watched.told(|place| vec![Change::new(place, ChangeAction::Removed, ChangeKinds::name(is_directory))]);
             removal.removed()
         } else {
+            telling.undone();
             removal.kept()
         }
         Ok(())
+    }
+
+    /// Nobody waits for changes in a directory that goes with its last handle.
+    fn tell_if_marked(&self, directory: FileKey) {
+        if self.changes.is_watched() && self.opens.is_marked(directory) {
+            self.changes.deleted(directory);
+        }
     }
 }
 
@@ -367,22 +406,23 @@ async fn overwrite(
     Ok(tree.put_node(txn, node).await?)
 }
 
-/// Removes a node by its entry. False when the entry means something else by now, or a directory is not empty.
-async fn remove(txn: &Txn, file: FileKey, parent: Inode, name: &str) -> Result<bool, FileError> {
+/// Removes a node by its entry, and says whether it was a directory. `None` when the entry means something else by now, or a
+/// directory is not empty.
+async fn remove(txn: &Txn, file: FileKey, parent: Inode, name: &str) -> Result<Option<bool>, FileError> {
     // What was deleted and can be restored stays as it is.
     if txn.get(&crate::keys::unit(file.share)).await?.is_none() {
-        return Ok(false);
+        return Ok(None);
     }
-    let Some(share) = crate::share::of_unit(txn, file.share).await? else { return Ok(false) };
+    let Some(share) = crate::share::of_unit(txn, file.share).await? else { return Ok(None) };
     let tree = Tree::of(&share);
     let entry = tree.entry(txn, parent, name, At::Present).await?;
-    let Some(entry) = entry.filter(|entry| entry.inode == file.inode) else { return Ok(false) };
+    let Some(entry) = entry.filter(|entry| entry.inode == file.inode) else { return Ok(None) };
     let node = tree.named(txn, &entry, At::Present).await?;
     if node.is_directory() && !tree.is_empty(txn, node.inode).await? {
-        return Ok(false);
+        return Ok(None);
     }
     delete::remove(txn, &tree, parent, name, &node).await?;
-    Ok(true)
+    Ok(Some(node.is_directory()))
 }
 
 /// Sees to what is left to do about opens. What is done are removals.

@@ -62,7 +62,7 @@ mod ticket;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use concurrency::{oplock::CacheGrant, share_mode::OpenMode};
+use concurrency::{delete_pending::DeleteIntent, oplock::CacheGrant, share_mode::OpenMode};
 use types::{Inode, Timestamp, UnitId};
 
 pub use self::{
@@ -188,6 +188,20 @@ impl Opens {
         self.table.with(file, |state, _| {
             state.in_use.as_ref().is_some_and(|used| used.opens.iter().any(|open| open.confirmed))
         })
+    }
+
+    /// Whether a file goes with its last handle, whatever that is: it was marked, not only opened to be deleted on close.
+    #[must_use]
+    pub fn is_marked(&self, file: FileKey) -> bool {
+        self.table.with(file, |state, _| {
+            state.in_use.as_ref().is_some_and(|used| used.mark.open(DeleteIntent::default()).is_err())
+        })
+    }
+
+    /// Where something is that is open.
+    #[must_use]
+    pub fn place_of(&self, file: FileKey) -> Option<Place> {
+        self.table.places().place(file.share, file.inode)
     }
 
     /// Whether an open of this kind could not stand beside the handles of a file.

@@ -8,7 +8,9 @@ use concurrency::{
 use types::{HttpHeaders, Inode, Metadata, limits};
 
 use crate::{
-    Files, content,
+    Files,
+    changes::{ChangeAction, ChangeKinds},
+    content,
     errors::FileError,
     handle_io::Look,
     needs,
@@ -86,6 +88,12 @@ impl OnPath for SetProperties<'_> {
         let ignores_read_only = self.smb.sets_attributes();
         RestRequest { operation: RestOperation::SetProperties, range: None, ignores_read_only }
     }
+
+    fn tells(&self, _: bool) -> Option<(ChangeAction, ChangeKinds)> {
+        let length = if self.length.is_some() { ChangeKinds::WRITTEN } else { ChangeKinds::default() };
+        let kinds = ChangeKinds::set_by(&self.smb).and(length);
+        (kinds != ChangeKinds::default()).then_some((ChangeAction::Modified, kinds))
+    }
 }
 
 /// Set File Metadata and Set Directory Metadata.
@@ -115,6 +123,11 @@ impl OnPath for SetMetadata<'_> {
     fn open(&self) -> RestRequest {
         RestRequest { operation: RestOperation::SetMetadata, range: None, ignores_read_only: false }
     }
+
+    fn tells(&self, _: bool) -> Option<(ChangeAction, ChangeKinds)> {
+        // SMB does not know of metadata.
+        None
+    }
 }
 
 enum Step {
@@ -133,7 +146,8 @@ impl Files {
             return Err(FileError::FileTooLarge(length));
         }
         loop {
-            let set = self.change(asked, |changing| async move {
+            let is_done = |step: &Step| matches!(step, Step::Done(_));
+            let set = self.change_found(asked, false, is_done, |changing| async move {
                 asked.authorize(&changing.txn).await?;
                 set(changing, asked).await
             });

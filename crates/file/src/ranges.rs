@@ -17,6 +17,7 @@ use types::{ContentId, FileTime, Timestamp, limits};
 use crate::{
     Files,
     body::{Begun, Body, is_decided_early},
+    changes::{ChangeAction, ChangeKinds},
     content,
     errors::FileError,
     handle_io::Look,
@@ -57,6 +58,11 @@ impl OnPath for PutRange<'_> {
 
     fn open(&self) -> RestRequest {
         RestRequest { operation: RestOperation::PutRange, range: None, ignores_read_only: false }
+    }
+
+    fn tells(&self, _: bool) -> Option<(ChangeAction, ChangeKinds)> {
+        // Also when the time of the last write is kept: the bytes are others.
+        Some((ChangeAction::Modified, ChangeKinds::LAST_WRITE))
     }
 }
 

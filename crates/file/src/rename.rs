@@ -14,7 +14,9 @@ use store::{Scope, Txn};
 use types::{HttpHeaders, Inode, Metadata, ServiceVersion};
 
 use crate::{
-    Files, delete,
+    Files,
+    changes::{self, Telling},
+    delete,
     errors::FileError,
     history::At,
     needs,
@@ -94,16 +96,19 @@ impl Files {
             let replaced = there.as_ref().filter(|_| asked.replaces);
             let _there = replaced.map(|there| self.claim(share.unit, there, onto)).transpose()?;
             let (moved, replaced) = (source.inode, there.map(|there| there.inode));
-            let latch = tree.latch(moved);
+            let (latch, watched) = (tree.latch(moved), self.changes.telling());
+            let telling = &watched;
             let renamed = self.store.transact(Scope::of(&latch), |txn| async move {
                 of_source.authorize(&txn).await?;
-                rename(&txn, &asked.authorize(&txn).await?, moved, replaced).await
+                rename(&txn, &asked.authorize(&txn).await?, moved, replaced, telling).await
             });
-            if let Some((renamed, place)) = renamed.await? {
+            if let Some((renamed, place)) = renamed.await.inspect_err(|error| telling.failed(error))? {
                 // While the claims are held: nobody opens it by its old place meanwhile.
                 self.opens.moved(&place);
+                watched.told(|from| changes::renamed(from, place, asked.is_directory, replaced.is_some()));
                 return Ok(renamed);
             }
+            telling.undone();
         }
         Err(FileError::ChangesTooOften)
     }
@@ -115,6 +120,7 @@ async fn rename(
     request: &Authorized<'_, Rename>,
     moved: Inode,
     replaced: Option<Inode>,
+    telling: &Telling<'_, Place>,
 ) -> Result<Option<(NodeProperties, Place)>, FileError> {
     let share = request.destination.share.writable(txn).await?;
     let tree = Tree::of(&share);
@@ -125,6 +131,7 @@ async fn rename(
     if found.node.inode != moved || there != replaced {
         return Ok(None);
     }
+    telling.about(share.unit, || Some(tree.place(&found.ancestors, moved, &found.name)));
     let mut node = found.node;
     if node.is_directory() != request.is_directory {
         return Err(FileError::ResourceTypeMismatch);

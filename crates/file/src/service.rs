@@ -9,7 +9,7 @@ use access::{Asked, Operation};
 use store::{Scope, Snapshot, Store, Txn};
 use types::{Timestamp, UnitId};
 
-use crate::{errors::FileError, opens::Opens, unflushed::Unflushed};
+use crate::{changes::Changes, errors::FileError, opens::Opens, unflushed::Unflushed};
 
 /// The File service on a store, with everything that is open. Clones share it; a process has one.
 #[derive(Clone)]
@@ -17,6 +17,7 @@ pub struct Files {
     pub(crate) store: Store,
     pub(crate) opens: Opens,
     pub(crate) unflushed: Unflushed,
+    pub(crate) changes: Changes,
 }
 
 impl fmt::Debug for Files {
@@ -29,7 +30,7 @@ impl Files {
     /// The shares in this store. Nothing is open.
     #[must_use]
     pub fn new(store: Store) -> Self {
-        Self { store, opens: Opens::default(), unflushed: Unflushed::default() }
+        Self { store, opens: Opens::default(), unflushed: Unflushed::default(), changes: Changes::default() }
     }
 
     /// What is open.

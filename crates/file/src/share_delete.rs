@@ -66,7 +66,11 @@ impl Files {
     /// # Errors
     /// It does not exist, has snapshots that were not to go, a lease or condition stands against it, or the store failed.
     pub async fn delete_share(&self, asked: &Asked<DeleteShare<'_>>) -> Result<(), FileError> {
-        self.transact_reclaiming(|txn| async move { delete(&txn, &asked.authorize(&txn).await?).await }).await
+        let delete = |txn| async move { delete(&txn, &asked.authorize(&txn).await?).await };
+        if let Some(share) = self.transact_reclaiming(delete).await? {
+            self.changes.share_deleted(share);
+        }
+        Ok(())
     }
 
     /// Brings back a share that was deleted, with its snapshots and its policies.
@@ -79,11 +83,12 @@ impl Files {
     }
 }
 
-async fn delete(txn: &Txn, request: &Authorized<'_, DeleteShare<'_>>) -> Result<(), FileError> {
+/// The share that is gone with everything in it; `None` when it was a snapshot.
+async fn delete(txn: &Txn, request: &Authorized<'_, DeleteShare<'_>>) -> Result<Option<UnitId>, FileError> {
     let ShareAddress { account, name, snapshot } = &request.share;
     let share = share::find(txn, *account, name).await?;
     if let Some(time) = snapshot {
-        return delete_snapshot(txn, request, share, *time).await;
+        return delete_snapshot(txn, request, share, *time).await.map(|()| None);
     }
     request.preconditions.admit(LeaseUse::Delete, Leasable::Share, &share, txn.now())?;
     if share.snapshots > 0 {
@@ -94,7 +99,7 @@ async fn delete(txn: &Txn, request: &Authorized<'_, DeleteShare<'_>>) -> Result<
         }
     }
     let holder = holder(*account, name.as_str());
-    let days = account::share_retention_days(txn, *account).await?;
+    let (unit, days) = (share.unit, account::share_retention_days(txn, *account).await?);
     txn.delete(keys::share(*account, name));
     txn.delete(keys::unit(share.unit));
     match days {
@@ -104,7 +109,8 @@ async fn delete(txn: &Txn, request: &Authorized<'_, DeleteShare<'_>>) -> Result<
         }
         None => sweep(txn, share.unit),
     }
-    Ok(acl::write(txn, holder, &Acl::default())?)
+    acl::write(txn, holder, &Acl::default())?;
+    Ok(Some(unit))
 }
 
 /// Puts a share down for the sweep.

@@ -18,6 +18,7 @@ use types::{ETag, ServiceVersion, Timestamp, UnitId};
 
 use crate::{
     Files,
+    changes::{Change, ChangeAction, ChangeKinds},
     errors::{About, FileError},
     history::At,
     object::Address,
@@ -101,6 +102,9 @@ pub(crate) trait OnPath: Operation {
 
     /// What it counts as beside the opens of SMB.
     fn open(&self) -> RestRequest;
+
+    /// What those are told who watch, of a directory (`true`) or a file; `None` when it changes nothing that they can ask for.
+    fn tells(&self, is_directory: bool) -> Option<(ChangeAction, ChangeKinds)>;
 }
 
 /// What an operation changes.
@@ -128,7 +132,7 @@ impl Files {
         F: Fn(Changing) -> Fut,
         Fut: Future<Output = Result<T, FileError>>,
     {
-        self.change_found(asked, false, body).await
+        self.change_found(asked, false, |_| true, body).await
     }
 
     /// The same for what gives space back: it is done while the disk is full.
@@ -138,10 +142,17 @@ impl Files {
         F: Fn(Changing) -> Fut,
         Fut: Future<Output = Result<T, FileError>>,
     {
-        self.change_found(asked, true, body).await
+        self.change_found(asked, true, |_| true, body).await
     }
 
-    async fn change_found<Op, T, F, Fut>(&self, asked: &Asked<Op>, reclaims: bool, body: F) -> Result<T, FileError>
+    /// `is_change` says whether the operation is done with what `body` returns; otherwise it has yet to begin.
+    pub(crate) async fn change_found<Op, T, F, Fut>(
+        &self,
+        asked: &Asked<Op>,
+        reclaims: bool,
+        is_change: impl Fn(&T) -> bool,
+        body: F,
+    ) -> Result<T, FileError>
     where
         Op: OnPath,
         F: Fn(Changing) -> Fut,
@@ -152,6 +163,8 @@ impl Files {
         let scope = if reclaims { Scope::of(&latch).reclaims() } else { Scope::of(&latch) };
         let (quiet, mut settled) = (self.unflushed.bytes() == 0, None);
         for _ in 0..ATTEMPTS {
+            let watched = self.changes.telling();
+            let telling = &watched;
             let changed = self.store.transact(scope, |txn| async move {
                 asked.authorize(&txn).await?;
                 let share = address.share.writable(&txn).await?;
@@ -165,10 +178,21 @@ impl Files {
                 let claim = self.claim_as_of(txn.now(), share.unit, &found.node, asked.open())?;
                 // Held until the outcome is known. One of an attempt that came to nothing is given up for this one.
                 *claimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(claim);
+                if let Some(told) = asked.tells(found.node.is_directory()) {
+                    let place = || Tree::of(&share).place(&found.ancestors, found.node.inode, &found.name);
+                    telling.about(share.unit, || Some((place(), told)));
+                }
                 body(Changing { txn, share, found }).await.map(Ok)
             });
-            match changed.await? {
-                Ok(done) => return Ok(done),
+            match changed.await.inspect_err(|error| telling.failed(error))? {
+                Ok(done) if is_change(&done) => {
+                    watched.told(|(place, (action, kinds))| vec![Change::new(place, action, kinds)]);
+                    return Ok(done);
+                }
+                Ok(not_yet) => {
+                    telling.undone();
+                    return Ok(not_yet);
+                }
                 Err(file) => {
                     self.flush_unless_copied_into(file).await?;
                     settled = Some(file);

@@ -280,3 +280,28 @@ proptest! {
         })?;
     }
 }
+
+/// A rename adds to the directory: who has that open and lets others write is not in the way, though it does not let them delete.
+#[test]
+fn a_directory_that_is_open_and_not_shared_for_deletion_does_not_keep_its_files_from_being_renamed() {
+    run(async {
+        let world = World::new().await;
+        world.create_directory("d").await.unwrap();
+        let (read_write, none) = (ShareMode { delete: false, ..ShareMode::ALL }, ShareMode::NONE);
+        let all_but_delete = Access { delete: false, ..Access::ALL };
+        let table = [
+            (all_but_delete, read_write, true),
+            (all_but_delete, ShareMode::ALL, true),
+            (Access::NONE, none, true),
+            (all_but_delete, none, false),
+            (Access::DELETE, ShareMode::ALL, false),
+        ];
+        for (access, share, is_renamed) in table {
+            let directory = world.open("d", Disposition::Open, OpenMode { access, share }, false).await.unwrap();
+            let open = opened(&world, "d/a").await;
+            let renamed = world.files.rename_open(&open.handle, &move_to("d/b", true)).await;
+            assert_eq!(renamed.is_ok(), is_renamed, "{access:?} {share:?}: {renamed:?}");
+            world.files.close(directory.handle).await.unwrap();
+        }
+    });
+}

@@ -204,6 +204,20 @@ pub const WAITERS_PER_FILE_MAX: usize = HANDLES_PER_FILE_MAX;
 pub const WAITERS_MAX: usize = 50_000;
 /// Most handles that one step of List Handles or Force Close Handles looks at; then it answers with a marker.
 pub const HANDLES_PER_STEP_MAX: usize = 10_000;
+/// Most directories that one client watches.
+pub const WATCHERS_PER_CLIENT_MAX: usize = 1024;
+/// Most directories that are watched.
+pub const WATCHERS_MAX: usize = 16_384;
+/// Most requests of one client that wait for a change: as many as smbd has.
+pub const WATCHES_WAITING_PER_CLIENT_MAX: usize = 512;
+/// Most requests that wait for a change.
+pub const WATCHES_WAITING_MAX: usize = 8192;
+/// Most bytes of changes that one watcher holds until its client asks.
+pub const WATCHER_MAX_BYTES: usize = 64 * 1024;
+/// Most bytes of changes that all watchers of one client hold.
+pub const WATCHED_PER_CLIENT_MAX_BYTES: usize = 1024 * 1024;
+/// Most bytes of changes that all watchers hold.
+pub const WATCHED_MAX_BYTES: usize = 32 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -21,11 +21,13 @@ use super::{Copied, CopyFile, Destination, NEW_MAP, maps};
 use crate::{
     Files,
     body::{Body, BodyWriter},
+    changes::{ChangeAction, ChangeKinds},
     content, create,
     errors::FileError,
     history::At,
     keys, needs,
     object::Address,
+    opens::FileKey,
     records::{CopyJob, CopySource},
     share,
     state::{File, Node, Share},
@@ -168,10 +170,12 @@ impl Files {
     /// # Errors
     /// The copy was aborted or the file is gone (`NoPendingCopyOperation`), or the store failed.
     pub async fn finish_copy(&self, copy: &PendingCopy) -> Result<Written, FileError> {
-        self.transact(|txn| async move {
+        let succeed = |txn: Txn| async move {
             Running::find(&txn, copy.share, copy.inode, &copy.copy_id).await?.succeed(&txn).await
-        })
-        .await
+        };
+        let written = self.transact(succeed).await?;
+        self.tell_changed(FileKey { share: copy.share, inode: copy.inode }).await;
+        Ok(written)
     }
 
     /// Ends a copy that cannot be done, and says why.
@@ -344,6 +348,10 @@ impl OnPath for AbortCopy {
     fn open(&self) -> RestRequest {
         // The copy may have been asked to make it read-only.
         RestRequest { operation: RestOperation::SetProperties, range: None, ignores_read_only: true }
+    }
+
+    fn tells(&self, _: bool) -> Option<(ChangeAction, ChangeKinds)> {
+        None
     }
 }
 

@@ -93,6 +93,26 @@ impl Place {
         FileKey { share: self.share, inode: self.last.inode }
     }
 
+    /// The directory that it is in; `None` for the root directory of the share.
+    #[must_use]
+    pub fn directory(&self) -> Option<FileKey> {
+        self.directories().next()
+    }
+
+    /// The directories that it is in, the innermost first.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = FileKey> {
+        self.above.iter().rev().map(|step| FileKey { share: self.share, inode: step.inode })
+    }
+
+    /// Its path from one of these directories, with `/` between names.
+    pub(crate) fn path_from(&self, directory: FileKey) -> Box<str> {
+        let mut names: Vec<&str> =
+            self.above.iter().rev().take_while(|step| step.inode != directory.inode).map(|step| &*step.name).collect();
+        names.reverse();
+        names.push(&self.last.name);
+        names.join("/").into()
+    }
+
     /// True for the root directory of the share.
     #[must_use]
     pub fn is_root(&self) -> bool {

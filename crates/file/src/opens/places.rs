@@ -199,6 +199,13 @@ impl Places {
         node.map_or(Count::default(), |node| node.below)
     }
 
+    /// Where something is that is open.
+    pub(super) fn place(&self, id: UnitId, inode: Inode) -> Option<Place> {
+        let mut steps: Vec<(Inode, &Node)> = self.shares.get(&id)?.upward(inode).collect();
+        let (root, _) = steps.pop()?;
+        Some(steps.iter().rev().fold(Place::root(id, root), |place, (inode, node)| place.child(*inode, &node.name)))
+    }
+
     /// Path, parent and name of what is open.
     pub(super) fn locate(&self, share: UnitId, inode: Inode) -> Option<Located> {
         let share = self.shares.get(&share)?;

@@ -51,7 +51,7 @@ impl Bell {
         }
     }
 
-    pub(super) fn is_rung(&self) -> bool {
+    pub(crate) fn is_rung(&self) -> bool {
         self.rung.load(Ordering::SeqCst)
     }
 
@@ -71,6 +71,12 @@ impl Bell {
 /// Ready when a bell was rung.
 #[derive(Debug)]
 pub(crate) struct Rung(pub(crate) Arc<Bell>);
+
+impl Rung {
+    pub(crate) fn is_rung(&self) -> bool {
+        self.0.is_rung()
+    }
+}
 
 impl Future for Rung {
     type Output = ();

@@ -9,6 +9,7 @@
 )]
 
 mod caches;
+mod clients;
 mod handles;
 mod locks;
 mod matrix;
