@@ -7,8 +7,17 @@
 use concurrency::range_lock::Io;
 
 use crate::{
-    Files, content, errors::FileError, handle_info::OpenNode, handle_io::found, history::At,
-    list_ranges::written_ranges, opens::Handle, ranges::refuse_while_copying, state::FileAttributes,
+    Files,
+    changes::{Change, ChangeAction, ChangeKinds},
+    content,
+    errors::FileError,
+    handle_info::OpenNode,
+    handle_io::found,
+    history::At,
+    list_ranges::written_ranges,
+    opens::Handle,
+    ranges::refuse_while_copying,
+    state::FileAttributes,
 };
 
 /// Parts of a file, each from and to, in order; and whether there are more.
@@ -59,19 +68,23 @@ impl Files {
         let length = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
         let _claim = self.begin_io(handle, start, length, Io::Write)?;
         self.flush(handle).await?;
-        let mut place = start;
+        let (file, mut place) = (handle.file(), start);
         loop {
-            let next = self.change_open(handle.file(), |open| async move {
+            let watched = self.changes.telling();
+            let telling = &watched;
+            let next = self.change_open(file, |open| async move {
                 let OpenNode { txn, tree, mut node, .. } = open;
                 tree.renew(&mut node);
                 let (inode, now) = (node.inode, txn.now());
-                let file = node.file.as_mut().ok_or(FileError::ResourceTypeMismatch)?;
-                refuse_while_copying(file)?;
-                let end = end.min(file.length);
+                let cleared = node.file.as_mut().ok_or(FileError::ResourceTypeMismatch)?;
+                refuse_while_copying(cleared)?;
+                let end = end.min(cleared.length);
                 if place >= end {
+                    telling.undone();
                     return Ok(None);
                 }
-                let next = content::clear(&txn, &tree, inode, file, (place, end)).await?;
+                telling.about(file.share, || self.opens.place_of(file));
+                let next = content::clear(&txn, &tree, inode, cleared, (place, end)).await?;
                 if !handle.keeps_write_time() {
                     node.smb.written = now.into();
                 }
@@ -80,7 +93,9 @@ impl Files {
                 tree.put_node(&txn, &node).await?;
                 Ok(next)
             });
-            match next.await? {
+            let next = next.await.inspect_err(|error| telling.failed(error))?;
+            watched.told(|place| vec![Change::new(place, ChangeAction::Modified, ChangeKinds::WRITTEN)]);
+            match next {
                 Some(next) => place = next,
                 None => return Ok(()),
             }
@@ -92,20 +107,26 @@ impl Files {
     /// # Errors
     /// It is a directory, its share is gone, or the store failed.
     pub async fn set_sparse(&self, handle: &Handle, is_sparse: bool) -> Result<(), FileError> {
-        self.change_open(handle.file(), |open| async move {
+        let (file, watched) = (handle.file(), self.changes.telling());
+        let telling = &watched;
+        let set = self.change_open(file, |open| async move {
             let OpenNode { txn, tree, mut node, .. } = open;
             if node.is_directory() {
                 return Err(FileError::ResourceTypeMismatch);
             }
             if node.smb.attributes.has(FileAttributes::SPARSE) == is_sparse {
+                telling.undone();
                 return Ok(());
             }
+            telling.about(file.share, || self.opens.place_of(file));
             tree.renew(&mut node);
             node.smb.attributes = node.smb.attributes.with_sparse(is_sparse);
             node.smb.changed = txn.now().into();
             node.touch(txn.now(), txn.fresh_id());
             Ok(tree.put_node(&txn, &node).await?)
-        })
-        .await
+        });
+        set.await.inspect_err(|error| telling.failed(error))?;
+        watched.told(|place| vec![Change::new(place, ChangeAction::Modified, ChangeKinds::ATTRIBUTES)]);
+        Ok(())
     }
 }

@@ -307,6 +307,7 @@ fn render_opens(out: &mut String, opens: Census) {
     let table = [
         ("lazuli_file_handles", "Handles that are open.", opens.handles),
         ("lazuli_file_locks", "Byte-range locks that are held.", opens.locks),
+        ("lazuli_file_orphans", "Handles whose clients lost their connection and may come back.", opens.orphans),
         ("lazuli_file_waiters", "Requests that wait for handles, locks or caches of others.", opens.waiters),
         (
             "lazuli_file_cache_breaks",

@@ -1,3 +1,5 @@
+//! Which opens outlive their connection, what makes them go, and who gets them back.
+
 use types::Timestamp;
 
 use super::*;
@@ -28,7 +30,7 @@ fn who_has_not_answered_a_break_is_not_kept() {
     let held = CacheState::new(CacheGrant::Lease(Caching::Rwh));
     let (breaking, _) = held.trigger(Trigger::Read, now);
     assert!(!outlives_connection(Kind::Durable, Some(&breaking)));
-    let answered = breaking.acknowledge(CacheGrant::Lease(Caching::Rh)).unwrap();
+    let (answered, _) = breaking.acknowledge(Some(CacheGrant::Lease(Caching::Rh)), now).unwrap();
     assert!(outlives_connection(Kind::Durable, Some(&answered)));
 }
 
