@@ -166,6 +166,7 @@ def test_snapshots_are_previous_versions(server, share, tmp_path):
     with impacket(server) as other:
         (name,) = other.listSnapshots(other.connectTree(share.share_name), "a.txt")
     assert re.fullmatch(r"@GMT-\d{4}\.\d\d\.\d\d-\d\d\.\d\d\.\d\d", name)
+    assert name in smbclient(server, share.share_name, "allinfo a.txt")
     smbclient(server, share.share_name, rf"lcd {tmp_path}; get {name}\a.txt then; get a.txt now")
     assert (tmp_path / "then").read_bytes() == b"before"
     assert (tmp_path / "now").read_bytes() == b"after"

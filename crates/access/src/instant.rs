@@ -4,13 +4,27 @@
 //! or with its offset from UTC, `+hh:mm`.
 
 use types::{
-    Timestamp,
+    FileTime, Timestamp,
     calendar::{DAY_SECONDS, EPOCH_DAY, date_of, day_of, second_of_day, time_of},
 };
 
 /// Reads an instant; `None` for anything else, and for years before 1970.
 #[must_use]
 pub fn parse(text: &str) -> Option<Timestamp> {
+    let (seconds, ticks) = read(text)?;
+    let seconds = seconds.checked_sub(EPOCH_DAY * DAY_SECONDS)?;
+    Some(Timestamp::from_ticks(Timestamp::from_seconds(seconds).ticks() + ticks))
+}
+
+/// The same for a time that a file carries, which can lie before 1970.
+#[must_use]
+pub fn parse_file_time(text: &str) -> Option<FileTime> {
+    let (seconds, ticks) = read(text)?;
+    FileTime::from_parts(seconds / DAY_SECONDS, seconds % DAY_SECONDS, ticks)
+}
+
+/// Seconds since 0001-01-01, and ticks of the second.
+fn read(text: &str) -> Option<(u64, u64)> {
     let (date, time) = match text.split_once('T') {
         Some((date, time)) => (date, Some(time)),
         None => (text, None),
@@ -20,8 +34,8 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     if parts.next().is_some() {
         return None;
     }
-    let midnight = day_of(year, month, day)?.checked_sub(EPOCH_DAY)? * DAY_SECONDS;
-    let Some(time) = time else { return Some(Timestamp::from_seconds(midnight)) };
+    let midnight = day_of(year, month, day)? * DAY_SECONDS;
+    let Some(time) = time else { return Some((midnight, 0)) };
     let (clock, offset) = split_offset(time)?;
     let (clock, fraction) = clock.split_once('.').map_or((clock, None), |(clock, fraction)| (clock, Some(fraction)));
     let mut parts = clock.split(':');
@@ -35,8 +49,7 @@ pub fn parse(text: &str) -> Option<Timestamp> {
         return None;
     }
     let seconds = (midnight + second_of_day(hour, minute, second)?).checked_add_signed(-offset)?;
-    let ticks = fraction.map_or(Some(0), ticks)?;
-    Some(Timestamp::from_ticks(Timestamp::from_seconds(seconds).ticks() + ticks))
+    Some((seconds, fraction.map_or(Some(0), ticks)?))
 }
 
 /// `1994-11-06T08:49:37Z`, the form that every client signs.

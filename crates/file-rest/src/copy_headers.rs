@@ -7,7 +7,7 @@ use file::{
 };
 use http::HeaderName;
 use rest::{Headers, ServiceError, headers};
-use types::Timestamp;
+use types::FileTime;
 
 use crate::{
     header_names::{
@@ -20,7 +20,7 @@ use crate::{
 
 /// Reads what a copy of a file (`of_file`), or of something else, shall have.
 pub(crate) fn read(sent: &Headers, of_file: bool) -> Result<CopiedSmb, ServiceError> {
-    let time = |name: &HeaderName| -> Result<Taken<Timestamp>, ServiceError> {
+    let time = |name: &HeaderName| -> Result<Taken<FileTime>, ServiceError> {
         if is_source(sent, name, of_file)? {
             return Ok(Taken::Source);
         }

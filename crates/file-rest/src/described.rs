@@ -2,7 +2,7 @@
 
 use file::object::{Address, FileProperties, NodeProperties};
 use http::{HeaderName, header};
-use rest::{Response, dates, leases, metadata, served, stamps};
+use rest::{Response, leases, metadata, served, stamps};
 use types::{FilePath, ServiceVersion, Switch};
 
 use crate::{
@@ -47,9 +47,9 @@ fn smb(response: Response, version: ServiceVersion, address: &Address, found: &N
     response
         .text_header(FILE_PERMISSION_KEY, &smb.permission.to_string())
         .text_header(FILE_ATTRIBUTES, &smb_headers::words(smb.attributes))
-        .text_header(FILE_CREATION_TIME, &dates::iso8601(smb.created))
-        .text_header(FILE_LAST_WRITE_TIME, &dates::iso8601(smb.written))
-        .text_header(FILE_CHANGE_TIME, &dates::iso8601(smb.changed))
+        .text_header(FILE_CREATION_TIME, &smb.created.to_string())
+        .text_header(FILE_LAST_WRITE_TIME, &smb.written.to_string())
+        .text_header(FILE_CHANGE_TIME, &smb.changed.to_string())
         .number_header(FILE_ID, id)
         .number_header(FILE_PARENT_ID, parent)
 }

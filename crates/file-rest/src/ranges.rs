@@ -6,7 +6,7 @@ use file::{
 };
 use http::{HeaderName, StatusCode, header};
 use rest::{
-    ByteRange, Caller, Headers, Request, Response, ServiceError, dates, headers, stamps,
+    ByteRange, Caller, Headers, Request, Response, ServiceError, headers, stamps,
     upload::{self, Upload},
     xml::XmlWriter,
 };
@@ -89,7 +89,7 @@ pub(crate) fn answered(version: ServiceVersion, done: RangeWritten) -> Response 
     let response = stamps::stamped(Response::new(StatusCode::CREATED), version, written.etag, written.last_modified);
     let response = stamps::not_encrypted(response);
     if version.has(Switch::OptionalSmbHeaders) {
-        return response.text_header(FILE_LAST_WRITE_TIME, &dates::iso8601(done.last_write));
+        return response.text_header(FILE_LAST_WRITE_TIME, &done.last_write.to_string());
     }
     response
 }

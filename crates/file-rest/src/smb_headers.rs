@@ -109,13 +109,13 @@ pub(crate) fn time(sent: &Headers, name: &HeaderName, used: For) -> Result<Optio
     if used == For::Existing && is_kept(text) {
         return Ok(Some(TimeChange::Preserve));
     }
-    let time = dates::parse_iso8601(text).filter(|_| text.contains('T'));
+    let time = dates::parse_file_time(text);
     time.map(|time| Some(TimeChange::At(time))).ok_or_else(|| ServiceError::invalid_header(name.as_str(), text))
 }
 
 #[cfg(test)]
 mod tests {
-    use types::{ErrorCode, Timestamp};
+    use types::{ErrorCode, FileTime, Timestamp};
 
     use super::*;
 
@@ -148,12 +148,15 @@ mod tests {
 
     #[test]
     fn times_are_said_kept_or_now() {
-        let new_year = Timestamp::from_seconds(1_546_300_800);
+        let new_year = FileTime::of(Timestamp::from_seconds(1_546_300_800));
+        let first = FileTime::from_filetime(0).unwrap();
         let table = [
             ("Now", For::NewFile, Ok(Some(TimeChange::Now))),
             ("preserve", For::Existing, Ok(Some(TimeChange::Preserve))),
             ("preserve", For::NewDirectory, Err(ErrorCode::InvalidHeaderValue)),
             ("2019-01-01T00:00:00.0000000Z", For::NewFile, Ok(Some(TimeChange::At(new_year)))),
+            ("1601-01-01T00:00:00Z", For::NewFile, Ok(Some(TimeChange::At(first)))),
+            ("1600-12-31T23:59:59Z", For::NewFile, Err(ErrorCode::InvalidHeaderValue)),
             ("2019-01-01", For::NewFile, Err(ErrorCode::InvalidHeaderValue)),
             ("yesterday", For::Existing, Err(ErrorCode::InvalidHeaderValue)),
         ];

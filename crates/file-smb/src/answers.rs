@@ -6,7 +6,7 @@
 
 use std::{io::IoSlice, sync::Arc};
 
-use bytes::{BufMut as _, Bytes};
+use bytes::{BufMut as _, Bytes, BytesMut};
 
 use crate::{
     NtStatus,
@@ -60,15 +60,24 @@ impl Answer {
 }
 
 /// Puts answers into a frame. `None` when it would be longer than a frame can be, or cannot be encrypted any more.
-pub(crate) fn frame(mut answers: Vec<Answer>, sealer: Option<&Session>) -> Option<Frame> {
+pub(crate) fn frame(answers: Vec<Answer>, sealer: Option<&Session>) -> Option<Frame> {
+    frame_in(answers, sealer, BytesMut::with_capacity)
+}
+
+/// The same, in room that `room` gives.
+pub(crate) fn frame_in(
+    mut answers: Vec<Answer>,
+    sealer: Option<&Session>,
+    room: impl FnOnce(usize) -> BytesMut,
+) -> Option<Frame> {
     let alone = answers.len() == 1 && sealer.is_none();
     let payload = match answers.first_mut() {
         Some(answer) if alone => std::mem::take(&mut answer.reply.payload),
         _ => Vec::new(),
     };
-    let room: usize = answers.iter().map(|answer| HEADER + 8 + answer.reply.length()).sum();
+    let length: usize = answers.iter().map(|answer| HEADER + 8 + answer.reply.length()).sum();
     let before = if sealer.is_some() { SEALED_HEAD } else { frame::PREFIX };
-    let mut out = Vec::with_capacity(before + room);
+    let mut out = room(before + length);
     out.put_bytes(0, before);
     let count = answers.len();
     for (position, answer) in answers.iter().enumerate() {
@@ -93,6 +102,6 @@ pub(crate) fn frame(mut answers: Vec<Answer>, sealer: Option<&Session>) -> Optio
     let mut frame = Frame { head: Bytes::new(), payload };
     let prefix = frame::prefix(out.len() - frame::PREFIX + frame.len())?;
     out.get_mut(..frame::PREFIX)?.copy_from_slice(&prefix);
-    frame.head = out.into();
+    frame.head = out.freeze();
     Some(frame)
 }

@@ -280,7 +280,10 @@ async fn write_all(
     while let Some((frame, held)) = outgoing.recv().await {
         let limit = connection.shared.bounds.limits.write_timeout(connection.seat.is_known());
         match tokio::time::timeout(limit, write_frame(&mut write, &frame)).await {
-            Ok(Ok(())) => drop(held),
+            Ok(Ok(())) => {
+                drop(held);
+                connection.shared.spare.give(frame.head);
+            }
             Ok(Err(_)) | Err(_) => return,
         }
     }

@@ -1,12 +1,10 @@
 //! What a file says about itself, in the words of SMB: FILETIMEs, attributes, sizes.
 
 use file::object::NodeProperties;
-use types::Timestamp;
+use types::{FileTime, Timestamp};
 
 use crate::wire::create::{FileTimes, attributes};
 
-/// Ticks from 1601 to 1970.
-const EPOCH_DIFFERENCE: u64 = 116_444_736_000_000_000;
 /// What a file takes is told in units of so many bytes.
 pub(crate) const CLUSTER_BYTES: u64 = 4096;
 
@@ -29,10 +27,10 @@ impl Described {
         let length = properties.file.as_ref().map_or(0, |file| file.length);
         let bits = properties.smb.attributes.0;
         Self {
-            created: filetime(properties.smb.created),
-            accessed: filetime(properties.smb.accessed),
-            written: filetime(properties.smb.written),
-            changed: filetime(properties.smb.changed),
+            created: properties.smb.created.filetime(),
+            accessed: properties.smb.accessed.filetime(),
+            written: properties.smb.written.filetime(),
+            changed: properties.smb.changed.filetime(),
             // No attribute at all has a name of its own.
             attributes: if bits == 0 { attributes::NORMAL } else { bits },
             length,
@@ -54,10 +52,5 @@ impl Described {
 
 /// A time as SMB has it.
 pub(crate) const fn filetime(time: Timestamp) -> u64 {
-    time.ticks().saturating_add(EPOCH_DIFFERENCE)
-}
-
-/// A time of SMB; those before 1970 are that.
-pub(crate) const fn timestamp(filetime: u64) -> Timestamp {
-    Timestamp::from_ticks(filetime.saturating_sub(EPOCH_DIFFERENCE))
+    FileTime::of(time).filetime()
 }

@@ -197,7 +197,7 @@ pub(crate) async fn all(
     if answers.is_empty() {
         return None;
     }
-    let frame = answers::frame(answers, sealer.as_deref())?;
+    let frame = answers::frame_in(answers, sealer.as_deref(), |bytes| connection.shared.spare.take(bytes))?;
     if let Some(room) = &mut room {
         room.keep(frame.len());
     }

@@ -39,6 +39,7 @@ mod sessions;
 mod set;
 pub mod signing;
 mod snapshots;
+mod spare;
 pub mod status;
 mod throttle;
 mod tree;

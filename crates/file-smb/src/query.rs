@@ -52,6 +52,12 @@ async fn of_file(cx: &Cx<'_>, open: &Open, request: &QueryInfoRequest<'_>) -> Re
     if matches!(request.file_info_class, class::BASIC | class::ALL | class::NETWORK_OPEN | class::ATTRIBUTE_TAG) {
         open.needs(access::READ_ATTRIBUTES)?;
     }
+    match request.file_info_class {
+        class::FULL_EA => open.needs(access::READ_EA)?,
+        // Older clients do not know it, and ask for nothing else when they are told so.
+        class::NORMALIZED_NAME if !cx.has_contexts() => return Err(NtStatus::NOT_SUPPORTED),
+        _ => {}
+    }
     let view = disk.view().await?;
     let properties = view.properties(cx.files()).await.map_err(|error| status_of(&error))?;
     let described = Described::of(&properties);

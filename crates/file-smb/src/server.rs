@@ -10,7 +10,7 @@ use file::Files;
 use net::{Bounds, Protocol};
 use tokio::sync::Semaphore;
 
-use crate::{clients::Clients, connection, sessions::Sessions, throttle::Throttle, wire::FileId};
+use crate::{clients::Clients, connection, sessions::Sessions, spare::Spare, throttle::Throttle, wire::FileId};
 
 /// Bytes of frames that are being read or done, of all connections.
 const INCOMING_BYTES: usize = 256 * 1024 * 1024;
@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) strangers: Arc<Semaphore>,
     pub(crate) outgoing: Arc<Semaphore>,
     pub(crate) sessions: Sessions,
+    /// For answers.
+    pub(crate) spare: Spare,
     pub(crate) clients: Clients,
     next_file: AtomicU64,
 }
@@ -71,6 +73,7 @@ impl SmbService {
             strangers: Arc::new(Semaphore::new(STRANGERS_BYTES)),
             outgoing: Arc::new(Semaphore::new(OUTGOING_BYTES)),
             sessions: Sessions::default(),
+            spare: Spare::default(),
             clients: Clients::default(),
             next_file: AtomicU64::new(1),
         };

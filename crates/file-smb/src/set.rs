@@ -9,7 +9,6 @@ use ::file::{
 
 use crate::{
     NtStatus,
-    described::timestamp,
     errors::status_of,
     names,
     open::{Disk, Open, Reply},
@@ -54,7 +53,13 @@ async fn file(cx: &Cx<'_>, open: &Open, request: &SetInfoRequest<'_>) -> Result<
             };
             let handle = disk.handle().await?;
             let set = cx.files().set_open_properties(&handle, &change).await;
-            set.map(|_| ()).map_err(|error| status_of(&error))
+            set.map_err(|error| status_of(&error))?;
+            match last_write_time {
+                SetTime::At(_) | SetTime::Freeze => handle.keep_write_time(true),
+                SetTime::Thaw => handle.keep_write_time(false),
+                SetTime::Keep => {}
+            }
+            Ok(())
         }
         SetInfo::Rename { flags, name } => rename(cx, open, disk, flags, name).await,
         SetInfo::Disposition { flags } => {
@@ -139,9 +144,10 @@ const fn attributes_of(disk: &Disk, wanted: u32) -> Result<Option<FileAttributes
 
 const fn time(wanted: SetTime) -> Option<TimeChange> {
     match wanted {
-        SetTime::At(filetime) => Some(TimeChange::At(timestamp(filetime))),
-        SetTime::Freeze => Some(TimeChange::Preserve),
-        SetTime::Keep | SetTime::Thaw => None,
+        SetTime::At(time) => Some(TimeChange::At(time)),
+        // Both are about what comes later, and change no time.
+        SetTime::Freeze | SetTime::Thaw => Some(TimeChange::Preserve),
+        SetTime::Keep => None,
     }
 }
 

@@ -3,13 +3,13 @@
 use file::{kept::ListSnapshots, share::ShareAddress};
 use types::{Timestamp, calendar};
 
-use crate::{NtStatus, described::timestamp, errors::status_of, request::Cx, session::TreeShare};
+use crate::{NtStatus, described, errors::status_of, request::Cx, session::TreeShare};
 
 /// The newest snapshot that was taken in the second of a FILETIME.
 pub(crate) async fn named(cx: &Cx<'_>, share: &ShareAddress, filetime: u64) -> Result<Option<Timestamp>, NtStatus> {
-    let wanted = timestamp(filetime).seconds();
+    let second = |ticks: u64| ticks / 10_000_000;
     let times = times(cx, share).await?;
-    Ok(times.into_iter().find(|time| time.seconds() == wanted))
+    Ok(times.into_iter().find(|time| second(described::filetime(*time)) == second(filetime)))
 }
 
 /// The names of the snapshots of the share of a tree, the newest first. Two of one second have one name.

@@ -122,7 +122,10 @@ impl Files {
                     return Ok(false);
                 }
                 let now = txn.now();
-                (node.smb.written, node.smb.changed) = (now, now);
+                if !handle.keeps_write_time() {
+                    node.smb.written = now.into();
+                }
+                node.smb.changed = now.into();
                 node.touch(now, txn.fresh_id());
                 tree.put_node(&txn, &node).await?;
                 Ok(true)

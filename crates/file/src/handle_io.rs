@@ -9,7 +9,7 @@ use access::{Asked, Operation};
 use bytes::{Bytes, BytesMut};
 use concurrency::range_lock::{ByteRange, Io};
 use store::{Read, Scope, Snapshot, Txn, reader::whole};
-use types::{Timestamp, UnitId, limits};
+use types::{FileTime, Timestamp, UnitId, limits};
 
 use crate::{
     Files,
@@ -75,7 +75,7 @@ impl Files {
             return Err(FileError::FileTooLarge(end));
         }
         let claim = self.begin_io(handle, offset, bytes.len(), Io::Write)?;
-        let room = self.unflushed.write(file, offset, bytes, self.now());
+        let room = self.unflushed.write(file, offset, bytes, self.now(), handle.keeps_write_time());
         drop(claim);
         if through || room == Room::FlushFirst { self.flush_file(file).await } else { Ok(()) }
     }
@@ -270,7 +270,12 @@ fn run_of(pieces: &[(u64, Bytes)]) -> usize {
 }
 
 /// Links bytes into their file. False when it cannot grow yet.
-async fn store_bodies(txn: Txn, file: FileKey, bodies: &[(u64, Body)], written: Timestamp) -> Result<bool, FileError> {
+async fn store_bodies(
+    txn: Txn,
+    file: FileKey,
+    bodies: &[(u64, Body)],
+    written: Option<Timestamp>,
+) -> Result<bool, FileError> {
     let (share, mut node) = found(&txn, file, At::Present).await?;
     let tree = Tree::of(&share);
     ranges::refuse_while_copying(node.file.as_ref().ok_or(FileError::ResourceTypeMismatch)?)?;
@@ -284,8 +289,8 @@ async fn store_bodies(txn: Txn, file: FileKey, bodies: &[(u64, Body)], written: 
         ranges::write(&txn, &share, &mut node, *start, body).await?;
     }
     let now = txn.now();
-    node.smb.written = written;
-    node.smb.changed = now;
+    node.smb.written = written.map_or(node.smb.written, FileTime::of);
+    node.smb.changed = now.into();
     node.smb.attributes = node.smb.attributes.with_archive();
     node.touch(now, txn.fresh_id());
     tree.put_node(&txn, &node).await?;

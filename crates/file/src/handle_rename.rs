@@ -135,7 +135,7 @@ async fn rename(
     tree.delete_entry(txn, parent, &entry.name).await?;
     tree.renew(&mut node);
     node.parent = above.inode;
-    node.smb.changed = txn.now();
+    node.smb.changed = txn.now().into();
     node.touch(txn.now(), txn.fresh_id());
     tree.put_node(txn, &node).await?;
     tree.put_entry(txn, to.parent, &to.name, &node).await?;

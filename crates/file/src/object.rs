@@ -121,7 +121,9 @@ impl NodeProperties {
             && overlay.length > 0
         {
             file.length = file.length.max(overlay.length);
-            self.smb.written = self.smb.written.max(overlay.written);
+            if let Some(written) = overlay.written {
+                self.smb.written = self.smb.written.max(written.into());
+            }
         }
     }
 

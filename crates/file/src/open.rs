@@ -354,7 +354,7 @@ async fn overwrite(
     node.since = tree.epochs.current;
     node.file = Some(Box::new(create::empty(txn, 0, old.headers.clone(), old.lease)));
     request.smb.apply(txn, share.unit, node).await?;
-    node.smb.written = txn.now();
+    node.smb.written = txn.now().into();
     node.touch(txn.now(), txn.fresh_id());
     Ok(tree.put_node(txn, node).await?)
 }

@@ -166,7 +166,7 @@ impl Files {
             }
             tree.renew(&mut node);
             node.metadata.clone_from(&request.metadata);
-            node.smb.changed = txn.now();
+            node.smb.changed = txn.now().into();
             node.touch(txn.now(), txn.fresh_id());
             tree.put_node(&txn, &node).await?;
             Ok(NodeProperties::of(node, txn.now()))
@@ -203,7 +203,7 @@ async fn set(changing: Changing, request: &SetProperties<'_>) -> Result<Step, Fi
     request.smb.apply(&txn, tree.share, &mut node).await?;
     // Bytes were cut off or added: to keep the time would hide it.
     if resized && !matches!(request.smb.written, Some(TimeChange::At(_))) {
-        node.smb.written = now;
+        node.smb.written = now.into();
     }
     node.touch(now, txn.fresh_id());
     tree.put_node(&txn, &node).await?;

@@ -12,7 +12,7 @@ use store::{
     Txn, content as chunks,
     content_map::{MapWriter, Slice},
 };
-use types::{ContentId, Timestamp, limits};
+use types::{ContentId, FileTime, Timestamp, limits};
 
 use crate::{
     Files,
@@ -66,7 +66,7 @@ pub struct RangeWritten {
     /// The new ETag, and when.
     pub written: Written,
     /// When the bytes of the file were last written.
-    pub last_write: Timestamp,
+    pub last_write: FileTime,
 }
 
 impl PutRange<'_> {
@@ -197,9 +197,9 @@ async fn changed(
     match written {
         Some(TimeChange::Preserve) => {}
         Some(TimeChange::At(time)) => node.smb.written = time,
-        Some(TimeChange::Now) | None => node.smb.written = now,
+        Some(TimeChange::Now) | None => node.smb.written = now.into(),
     }
-    node.smb.changed = now;
+    node.smb.changed = now.into();
     node.touch(now, txn.fresh_id());
     tree.put_node(txn, &node).await?;
     Ok(RangeWritten { written: Written::of(&node), last_write: node.smb.written })

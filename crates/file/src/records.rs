@@ -10,7 +10,7 @@ use store::{
     StoreError,
     record::{Reader, Writer},
 };
-use types::{ContentId, ETag, Inode, UnitId};
+use types::{ContentId, ETag, FileTime, Inode, UnitId};
 
 use crate::{
     permission::PermissionKey,
@@ -135,10 +135,10 @@ impl Node {
             .number(self.etag.value())
             .time(self.last_modified)
             .small(attributes.0)
-            .time(created)
-            .time(written)
-            .time(changed)
-            .time(accessed)
+            .number(created.to_row())
+            .number(written.to_row())
+            .number(changed.to_row())
+            .number(accessed.to_row())
             .raw(&permission.0)
             .pairs(&self.metadata)
             .optional(self.file.as_deref(), file)
@@ -155,10 +155,10 @@ impl Node {
             last_modified: reader.time()?,
             smb: SmbProperties {
                 attributes: FileAttributes(reader.small()?),
-                created: reader.time()?,
-                written: reader.time()?,
-                changed: reader.time()?,
-                accessed: reader.time()?,
+                created: FileTime::from_row(reader.number()?),
+                written: FileTime::from_row(reader.number()?),
+                changed: FileTime::from_row(reader.number()?),
+                accessed: FileTime::from_row(reader.number()?),
                 permission: PermissionKey(reader.take()?),
             },
             metadata: reader.pairs()?,

@@ -200,10 +200,10 @@ async fn create(txn: &Txn, request: &Authorized<'_, CreateShare>) -> Result<Shar
     };
     let smb = SmbProperties {
         attributes: FileAttributes::DIRECTORY,
-        created: now,
-        written: now,
-        changed: now,
-        accessed: now,
+        created: now.into(),
+        written: now.into(),
+        changed: now.into(),
+        accessed: now.into(),
         permission: permission::keep(txn, share.unit, &SecurityDescriptor::of_root()?).await?,
     };
     let root = Node {

@@ -1,7 +1,7 @@
 //! How a request sets attributes, times and the security descriptor: by a value, or by saying `now`, `preserve`, `inherit`.
 
 use store::Txn;
-use types::{Timestamp, UnitId};
+use types::{FileTime, UnitId};
 
 use crate::{
     errors::FileError,
@@ -35,11 +35,11 @@ pub enum TimeChange {
     /// That which it has.
     Preserve,
     /// This one.
-    At(Timestamp),
+    At(FileTime),
 }
 
 impl TimeChange {
-    const fn of(change: Option<Self>, now: Timestamp, otherwise: Timestamp) -> Timestamp {
+    const fn of(change: Option<Self>, now: FileTime, otherwise: FileTime) -> FileTime {
         match change {
             Some(Self::Now) => now,
             Some(Self::At(time)) => time,
@@ -68,10 +68,10 @@ impl SmbChange {
             Some(change) => change.keep(txn, share).await?,
             None => permission::handed_down(txn, share, above, is_directory).await?,
         };
-        Ok(self.with(is_directory, permission, txn.now()))
+        Ok(self.with(is_directory, permission, txn.now().into()))
     }
 
-    fn with(&self, is_directory: bool, permission: PermissionKey, now: Timestamp) -> SmbProperties {
+    fn with(&self, is_directory: bool, permission: PermissionKey, now: FileTime) -> SmbProperties {
         let usual = if is_directory { FileAttributes::DIRECTORY } else { FileAttributes::ARCHIVE };
         SmbProperties {
             attributes: self.attributes.map_or(usual, |wanted| wanted.of_kind(is_directory)),
@@ -88,7 +88,7 @@ impl SmbChange {
     /// # Errors
     /// The share does not know the descriptor, or the store failed.
     pub(crate) async fn apply(&self, txn: &Txn, share: UnitId, node: &mut Node) -> Result<(), FileError> {
-        let now = txn.now();
+        let now = FileTime::of(txn.now());
         let is_directory = node.is_directory();
         let smb = &mut node.smb;
         if let Some(attributes) = self.attributes {
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_time_is_said_kept_or_now() {
-        let (now, before, said) = (Timestamp::from_ticks(9), Timestamp::from_ticks(5), Timestamp::from_ticks(7));
+        let (now, before, said) = (FileTime::from_row(9), FileTime::from_row(5), FileTime::from_row(7));
         let table = [
             (None, before),
             (Some(TimeChange::Preserve), before),

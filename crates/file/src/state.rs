@@ -2,7 +2,7 @@
 
 use concurrency::lease::Lease;
 use store::epoch::Epochs;
-use types::{ContentId, CopyState, CopyStatus, ETag, HttpHeaders, Inode, Metadata, Timestamp, UnitId};
+use types::{ContentId, CopyState, CopyStatus, ETag, FileTime, HttpHeaders, Inode, Metadata, Timestamp, UnitId};
 
 use crate::{permission::PermissionKey, share::ShareSettings};
 
@@ -84,13 +84,13 @@ pub struct SmbProperties {
     /// The bits of FILE_ATTRIBUTE_*.
     pub attributes: FileAttributes,
     /// When it was created.
-    pub created: Timestamp,
+    pub created: FileTime,
     /// When its bytes were last written.
-    pub written: Timestamp,
+    pub written: FileTime,
     /// When anything of it last changed.
-    pub changed: Timestamp,
+    pub changed: FileTime,
     /// When it was last read, as far as anybody said so.
-    pub accessed: Timestamp,
+    pub accessed: FileTime,
     /// Its security descriptor.
     pub permission: PermissionKey,
 }

@@ -53,8 +53,8 @@ struct Buffer {
     is_leaving: bool,
     /// When the first of what is fresh was written.
     since: Timestamp,
-    /// When the last was.
-    written: Timestamp,
+    /// When the last was; `None` when the handles that wrote keep the time as it is.
+    written: Option<Timestamp>,
     /// Those who wait for the flush that runs.
     bells: Vec<Arc<Bell>>,
 }
@@ -76,8 +76,8 @@ pub(crate) struct Overlay {
     pub(crate) pieces: Vec<(u64, Bytes)>,
     /// The file is at least so long.
     pub(crate) length: u64,
-    /// When it was last written; the epoch when it was not.
-    pub(crate) written: Timestamp,
+    /// When it was last written; `None` when that is as it is stored.
+    pub(crate) written: Option<Timestamp>,
 }
 
 /// How a write goes on.
@@ -114,14 +114,14 @@ impl Unflushed {
         self.bytes() > 0 && self.files().get(&file).is_some_and(|buffer| !buffer.is_empty())
     }
 
-    /// Takes bytes.
-    pub(crate) fn write(&self, file: FileKey, offset: u64, bytes: Bytes, now: Timestamp) -> Room {
+    /// Takes bytes. The file was written now, unless its handle keeps that time as it is.
+    pub(crate) fn write(&self, file: FileKey, offset: u64, bytes: Bytes, now: Timestamp, keeps_time: bool) -> Room {
         let mut files = self.files();
         let buffer = files.entry(file).or_default();
         if buffer.fresh.is_empty() {
             buffer.since = now;
         }
-        buffer.written = now.max(buffer.written);
+        buffer.written = buffer.written.max((!keeps_time).then_some(now));
         let before = buffer.fresh.bytes();
         buffer.fresh.insert(offset, bytes);
         let (after, pieces) = (buffer.fresh.bytes(), buffer.fresh.count());
@@ -233,8 +233,8 @@ pub(crate) struct Leaving {
     file: FileKey,
     /// By their places, in order.
     pub(crate) pieces: Vec<(u64, Bytes)>,
-    /// When the last of them was written.
-    pub(crate) written: Timestamp,
+    /// When the last of them was written; `None` when that is as it is stored.
+    pub(crate) written: Option<Timestamp>,
     stored: bool,
 }
 

@@ -19,6 +19,7 @@ use file::{
     share_properties::{SetShareProperties, SharePreconditions, ShareSettingsChange},
 };
 use support::*;
+use types::FileTime;
 use types::{CopyStatus, HttpHeaders, Metadata};
 
 fn foreign(length: u64) -> ForeignSource {
@@ -96,7 +97,7 @@ fn what_a_copy_takes_of_its_source() {
     run(async {
         let world = World::new().await;
         world.create_file("s", 1).await.unwrap();
-        let time = |ticks| Timestamp::from_ticks(ticks);
+        let time = FileTime::from_row;
         let set = SetProperties {
             address: address("s", None),
             preconditions: Preconditions::default(),

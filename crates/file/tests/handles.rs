@@ -19,6 +19,7 @@ use file::{
 };
 use proptest::prelude::*;
 use support::*;
+use types::FileTime;
 
 const EVERYTHING: OpenMode = OpenMode { access: Access::ALL, share: ShareMode::ALL };
 
@@ -111,10 +112,34 @@ fn the_time_of_the_last_read_can_be_set() {
     run(async {
         let world = World::new().await;
         let open = opened(&world, "a").await;
-        let then = Timestamp::from_seconds(1_000_000_000);
+        let then = FileTime::of(Timestamp::from_seconds(1_000_000_000));
         let change = SmbChange { accessed: Some(TimeChange::At(then)), ..SmbChange::default() };
         world.files.set_open_properties(&open.handle, &change).await.unwrap();
         assert_eq!(world.files.open_properties(&open.handle).await.unwrap().smb.accessed, then);
+    });
+}
+
+#[test]
+fn a_handle_keeps_the_time_of_the_last_write_that_was_set_through_it() {
+    run(async {
+        let world = World::new().await;
+        let (setter, other) = (opened(&world, "a").await, opened(&world, "a").await);
+        write(&world, &setter, 0, b"before").await;
+        // 1969: a time that a client has from elsewhere.
+        let then = FileTime::from_filetime(116_444_000_000_000_000).unwrap();
+        let change = SmbChange { written: Some(TimeChange::At(then)), ..SmbChange::default() };
+        world.files.set_open_properties(&setter.handle, &change).await.unwrap();
+        setter.handle.keep_write_time(true);
+        write(&world, &setter, 6, b" and behind").await;
+        world.files.set_open_length(&setter.handle, 30).await.unwrap();
+        write(&world, &setter, 0, b"B").await;
+        assert_eq!(world.files.open_properties(&other.handle).await.unwrap().smb.written, then, "not flushed");
+        world.files.close(setter.handle).await.unwrap();
+        assert_eq!(world.properties("a", false).await.unwrap().smb.written, then);
+        write(&world, &other, 0, b"b").await;
+        assert!(world.files.open_properties(&other.handle).await.unwrap().smb.written > then);
+        world.files.close(other.handle).await.unwrap();
+        assert!(world.properties("a", false).await.unwrap().smb.written > then);
     });
 }
 

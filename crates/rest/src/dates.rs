@@ -4,7 +4,7 @@
 //! weekday that is right, and nothing else.
 
 use types::{
-    Timestamp,
+    FileTime, Timestamp,
     calendar::{DAY_SECONDS, EPOCH_DAY, date_of, day_of, second_of_day, time_of},
 };
 
@@ -65,6 +65,12 @@ pub fn parse_http(text: &str, now: Timestamp) -> Option<Timestamp> {
 pub fn parse_iso8601(text: &str) -> Option<Timestamp> {
     let in_utc = text.ends_with('Z') || !text.contains('T');
     in_utc.then(|| access::instant::parse(text)).flatten()
+}
+
+/// The same for a time that a file carries: `1601-01-01T00:00:00Z` and later.
+#[must_use]
+pub fn parse_file_time(text: &str) -> Option<FileTime> {
+    text.ends_with('Z').then(|| access::instant::parse_file_time(text)).flatten()
 }
 
 /// Builds an instant; the weekday must be the right one, written in full or with so many letters.

@@ -7,6 +7,7 @@ mod content_md5;
 mod copy_state;
 pub mod error_code;
 pub mod etag;
+mod file_time;
 mod http_headers;
 pub mod ids;
 pub mod limits;
@@ -18,6 +19,7 @@ pub use content_md5::ContentMd5;
 pub use copy_state::{CopyState, CopyStatus};
 pub use error_code::ErrorCode;
 pub use etag::ETag;
+pub use file_time::FileTime;
 pub use http_headers::HttpHeaders;
 pub use ids::{ContentId, Inode, UnitId};
 pub use names::{

@@ -110,10 +110,10 @@ impl Form<'_> {
             xml.element("Content-Length", &file.length.to_string());
         }
         if self.included.has("timestamps") {
-            xml.element("CreationTime", &dates::iso8601(found.smb.created));
-            xml.element("LastAccessTime", &dates::iso8601(found.smb.accessed));
-            xml.element("LastWriteTime", &dates::iso8601(found.smb.written));
-            xml.element("ChangeTime", &dates::iso8601(found.smb.changed));
+            xml.element("CreationTime", &found.smb.created.to_string());
+            xml.element("LastAccessTime", &found.smb.accessed.to_string());
+            xml.element("LastWriteTime", &found.smb.written.to_string());
+            xml.element("ChangeTime", &found.smb.changed.to_string());
             xml.element("Last-Modified", &dates::rfc1123(found.last_modified));
         }
         if self.included.has("etag") {

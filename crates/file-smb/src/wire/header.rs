@@ -1,6 +1,6 @@
 //! The header of every SMB2 message (MS-SMB2 2.2.1), with a tree id or an async id.
 
-use super::bytes::{Field, Reader, patch32};
+use super::bytes::{Reader, patch32};
 use crate::NtStatus;
 use bytes::BufMut;
 
@@ -187,7 +187,7 @@ impl Header {
     }
 
     /// Appends it. The async flag follows the route.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut impl BufMut) {
         out.put_slice(&PROTOCOL);
         out.put_u16_le(64);
         out.put_u16_le(self.credit_charge);
@@ -209,7 +209,7 @@ impl Header {
             Route::Async(async_id) => out.put_u64_le(async_id),
         }
         out.put_u64_le(self.session_id);
-        Field::write(&self.signature, out);
+        out.put_slice(&self.signature);
     }
 
     /// The header of a response to this request: same ids, nothing granted yet.

@@ -466,7 +466,7 @@ fn names_of_snapshots() {
     let name = "@GMT-2026.01.02-03.04.05";
     assert_eq!(ioctl::snapshots(&[name], 15), None);
     let counted = ioctl::snapshots(&[name], 16).unwrap();
-    assert_eq!(counted, [1, 0, 0, 0, 0, 0, 0, 0, 52, 0, 0, 0]);
+    assert_eq!(counted, [1, 0, 0, 0, 0, 0, 0, 0, 52, 0, 0, 0, 0, 0, 0, 0]);
     let whole = ioctl::snapshots(&[name], 64).unwrap();
     assert_eq!((whole.len(), whole[4]), (64, 1));
 }

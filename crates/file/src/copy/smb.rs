@@ -1,7 +1,7 @@
 //! What a copy takes of the attributes, the times and the security descriptor of its source.
 
 use store::Txn;
-use types::{Timestamp, UnitId};
+use types::{FileTime, UnitId};
 
 use crate::{
     errors::FileError,
@@ -38,11 +38,11 @@ pub struct CopiedSmb {
     /// The attributes.
     pub attributes: Taken<FileAttributes>,
     /// When it was created.
-    pub created: Taken<Timestamp>,
+    pub created: Taken<FileTime>,
     /// When its bytes were last written.
-    pub written: Taken<Timestamp>,
+    pub written: Taken<FileTime>,
     /// When anything of it last changed.
-    pub changed: Taken<Timestamp>,
+    pub changed: Taken<FileTime>,
     /// The security descriptor; what the directory hands down when nothing is said.
     pub permission: Taken<PermissionChange>,
     /// The archive attribute is set, whatever the attributes are.
@@ -81,7 +81,7 @@ impl CopiedSmb {
         if let (true, Some(FileAttributes(bits))) = (self.sets_archive, attributes) {
             attributes = Some(FileAttributes((bits & !FileAttributes::NORMAL.0) | FileAttributes::ARCHIVE.0));
         }
-        let time = |taken: &Taken<Timestamp>, source| taken.of(source).map(TimeChange::At);
+        let time = |taken: &Taken<FileTime>, source| taken.of(source).map(TimeChange::At);
         SmbChange {
             attributes,
             created: time(&self.created, source.map(|source| source.created)),
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_property_is_the_usual_one_that_of_the_source_or_what_is_said() {
-        let time = Timestamp::from_ticks;
+        let time = FileTime::from_row;
         let source = SmbProperties {
             attributes: FileAttributes(0x03),
             created: time(1),

@@ -4,7 +4,10 @@
 //! them on one path; from the last close of a marked file until its remover has said what became of it, the file is
 //! pending and hidden, also when the remover fails: then somebody else finishes it ([`Opens::unfinished`]).
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use concurrency::{
     delete_pending::{CloseEffect, DeleteMark, Obstacles},
@@ -33,6 +36,8 @@ pub struct Handle {
     pub(super) file: FileKey,
     pub(super) id: HandleId,
     is_closed: bool,
+    /// What is written through it leaves the time of the last write as it is.
+    keeps_write_time: AtomicBool,
 }
 
 /// What a close leads to.
@@ -48,7 +53,7 @@ pub enum Closed {
 
 impl Handle {
     pub(super) const fn new(table: Arc<Table>, file: FileKey, id: HandleId) -> Self {
-        Self { table, file, id, is_closed: false }
+        Self { table, file, id, is_closed: false, keeps_write_time: AtomicBool::new(false) }
     }
 
     /// Its number.
@@ -61,6 +66,18 @@ impl Handle {
     #[must_use]
     pub const fn file(&self) -> FileKey {
         self.file
+    }
+
+    /// Whether what is written through it leaves the time of the last write as it is.
+    #[must_use]
+    pub fn keeps_write_time(&self) -> bool {
+        self.keeps_write_time.load(Ordering::Relaxed)
+    }
+
+    /// From now on what is written through it leaves the time of the last write as it is, or does not any more: who has set the
+    /// time through a handle wants to find it so.
+    pub fn keep_write_time(&self, keeps: bool) {
+        self.keeps_write_time.store(keeps, Ordering::Relaxed);
     }
 
     /// The directory that it is in and its name there; `None` for the topmost directory.

@@ -52,12 +52,12 @@ proptest! {
 #[test]
 fn what_is_leaving_is_seen_below_what_came_later() {
     let unflushed = Unflushed::default();
-    unflushed.write(FILE, 0, Bytes::from_static(b"aaaa"), at(1));
+    unflushed.write(FILE, 0, Bytes::from_static(b"aaaa"), at(1), false);
     let leaving = begun(&unflushed);
-    unflushed.write(FILE, 2, Bytes::from_static(b"bb"), at(2));
+    unflushed.write(FILE, 2, Bytes::from_static(b"bb"), at(2), false);
     let overlay = unflushed.overlay(FILE, 0, 9);
     assert_eq!(overlay.pieces, [(0, Bytes::from_static(b"aa")), (2, Bytes::from_static(b"bb"))]);
-    assert_eq!((overlay.length, overlay.written, unflushed.bytes()), (4, at(2), 6));
+    assert_eq!((overlay.length, overlay.written, unflushed.bytes()), (4, Some(at(2)), 6));
     leaving.stored();
     assert_eq!(unflushed.overlay(FILE, 0, 9).pieces, [(2, Bytes::from_static(b"bb"))]);
     begun(&unflushed).stored();
@@ -67,9 +67,9 @@ fn what_is_leaving_is_seen_below_what_came_later() {
 #[test]
 fn a_flush_that_is_given_up_leaves_everything_as_it_was() {
     let unflushed = Unflushed::default();
-    unflushed.write(FILE, 0, Bytes::from_static(b"aaaa"), at(1));
+    unflushed.write(FILE, 0, Bytes::from_static(b"aaaa"), at(1), false);
     let leaving = begun(&unflushed);
-    unflushed.write(FILE, 2, Bytes::from_static(b"bb"), at(2));
+    unflushed.write(FILE, 2, Bytes::from_static(b"bb"), at(2), false);
     drop(leaving);
     assert_eq!((unflushed.bytes(), unflushed.holds(FILE)), (4, true));
     let pieces = begun(&unflushed).pieces.clone();
@@ -79,7 +79,7 @@ fn a_flush_that_is_given_up_leaves_everything_as_it_was() {
 #[test]
 fn one_flush_runs_at_a_time() {
     let unflushed = Unflushed::default();
-    unflushed.write(FILE, 0, Bytes::from_static(b"a"), at(1));
+    unflushed.write(FILE, 0, Bytes::from_static(b"a"), at(1), false);
     let leaving = begun(&unflushed);
     let Flush::Busy(rung) = unflushed.flush(FILE) else { panic!("one runs") };
     let (mut rung, mut context) = (pin!(rung), Context::from_waker(Waker::noop()));
@@ -93,15 +93,15 @@ fn one_flush_runs_at_a_time() {
 fn there_is_room_up_to_a_limit() {
     let unflushed = Unflushed::default();
     let half = Bytes::from(vec![1; usize::try_from(FILE_BYTES / 2).unwrap()]);
-    assert_eq!(unflushed.write(FILE, 0, half.clone(), at(1)), Room::Enough);
-    assert_eq!(unflushed.write(FILE, 0, half.clone(), at(1)), Room::Enough, "over what is there");
-    assert_eq!(unflushed.write(FILE, FILE_BYTES, half, at(1)), Room::FlushFirst);
+    assert_eq!(unflushed.write(FILE, 0, half.clone(), at(1), false), Room::Enough);
+    assert_eq!(unflushed.write(FILE, 0, half.clone(), at(1), false), Room::Enough, "over what is there");
+    assert_eq!(unflushed.write(FILE, FILE_BYTES, half, at(1), false), Room::FlushFirst);
     assert_eq!(unflushed.older_than(at(0)), []);
     assert_eq!(unflushed.older_than(at(1)), [FILE]);
     unflushed.discard(FILE);
     assert!(unflushed.bytes() == 0 && unflushed.files().is_empty());
     for piece in 0..1023 {
-        assert_eq!(unflushed.write(FILE, piece * 2, Bytes::from_static(b"a"), at(1)), Room::Enough);
+        assert_eq!(unflushed.write(FILE, piece * 2, Bytes::from_static(b"a"), at(1), false), Room::Enough);
     }
-    assert_eq!(unflushed.write(FILE, 9_000, Bytes::from_static(b"a"), at(1)), Room::FlushFirst);
+    assert_eq!(unflushed.write(FILE, 9_000, Bytes::from_static(b"a"), at(1), false), Room::FlushFirst);
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::format::STORED_BLOCK_BYTES;
 
-/// As many are kept for the next reads.
-const KEPT: usize = 64;
+/// As many are kept for the next reads: 16 MiB, two of the longest that SMB has.
+const KEPT: usize = 256;
 /// What is shorter gets room of its own size: it may be kept for long, and clearing it is quick.
 const SHORT_BYTES: usize = STORED_BLOCK_BYTES / 2;
 

@@ -188,7 +188,7 @@ mod tests {
                 creation_time: SetTime::Keep,
                 last_access_time: SetTime::Freeze,
                 last_write_time: SetTime::Thaw,
-                change_time: SetTime::At(132_000_000_000_000_000),
+                change_time: SetTime::At(types::FileTime::from_filetime(132_000_000_000_000_000).unwrap()),
                 file_attributes: 0x21,
             },
             SetInfo::Rename { flags: 1, name: b"a\0b\0" },
