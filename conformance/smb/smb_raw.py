@@ -219,7 +219,7 @@ def tree_connect(share):
 
 def create(name, access=0x12019F, disposition=3, options=0, share_access=7, oplock=0, contexts=b""):
     name = name.encode("utf-16-le")
-    padded = name + bytes(-len(name) % 8)
+    padded = name + bytes(-len(name) % 8 if contexts else 0)
     return struct.pack("<HBBIQQIIIIIHHII", 57, 0, oplock, 2, 0, 0, access, 0x80, share_access, disposition, options, 120,
                        len(name), 120 + len(padded) if contexts else 0, len(contexts)) + (padded + contexts or b"\0")
 

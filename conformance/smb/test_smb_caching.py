@@ -2,13 +2,15 @@
 they may for one that never does."""
 
 import concurrent.futures
+import struct
 import time
 
 import pytest
 from azure.core.exceptions import HttpResponseError
 from azure.storage.fileshare import ContentSettings, ShareServiceClient
-from smb_cached import (BATCH, CANCELLED, EXCLUSIVE, INVALID_OPLOCK_PROTOCOL, LEVEL_II, NONE, PENDING, R,
+from smb_cached import (BATCH, CANCEL, CANCELLED, EXCLUSIVE, INVALID_OPLOCK_PROTOCOL, LEVEL_II, NONE, PENDING, R,
                         REQUEST_NOT_ACCEPTED, RH, RW, RWH, UNSUCCESSFUL, Cached)
+from smb_raw import CLOSE, CREATE, NO_ID, RELATED, create
 
 KEY1, KEY2 = b"k" * 16, b"l" * 16
 LATE_SECONDS = 1
@@ -170,6 +172,25 @@ def test_an_open_waits_for_the_holder_and_can_be_given_up(server, share, file):
         # A write of one takes what the other has, and nothing of its own.
         holder.write(held.file, b"x")
         assert other.next_break().to == NONE and holder.breaks == []
+
+
+def test_an_open_that_waits_in_a_compound_can_be_given_up(server, share, file):
+    with Cached(server, share.share_name) as holder, Cached(server, share.share_name) as other:
+        held = holder.open("a.txt", RWH, KEY1)
+        body = create("a.txt", disposition=1)
+        body += bytes(-len(body) % 8)
+        number = other.next_id
+        first = other.sign(other.message(CREATE, body, next_command=64 + len(body)))
+        close = struct.pack("<HHI16s", 24, 0, 0, NO_ID)
+        other.send(first + other.sign(other.message(CLOSE, close, flags=RELATED)))
+        told = holder.next_break()
+        # It has no other number: whoever waits in the middle is not told so.
+        other.send(other.sign(other.message(CANCEL, struct.pack("<HH", 4, 0), number=number, credits=0)))
+        answer = other.news()
+        assert answer.status == CANCELLED and answer.next > 0
+        assert struct.unpack_from("<I", answer.bytes, answer.next + 8) == (CANCELLED,), "nothing was opened to be closed"
+        assert holder.acknowledge(told, RH) == 0
+        holder.close_file(held.file)
 
 
 def test_a_lease_belongs_to_the_client_and_not_to_a_connection(server, share, file):

@@ -219,3 +219,45 @@ fn of_lease(cx: &Cx<'_>, ack: &LeaseBreakAck) -> Result<Reply, NtStatus> {
 
 /// The session that a notice is for.
 pub(crate) type Told = (u64, Notice);
+
+#[cfg(test)]
+mod tests {
+    use concurrency::oplock::Trigger;
+    use types::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_lease_is_answered_in_the_version_in_which_it_was_first_asked_for() {
+        let (key, parent_key) = ([7; 16], [8; 16]);
+        let asked = |flags, v2| Lease { key, state: 7, flags, v2 };
+        let with_parent = Some(LeaseV2 { parent_key, epoch: 4 });
+        let held = CacheGrant::Lease(Caching::Rwh);
+        let (plain, counted) = (CacheState::new(held), CacheState::counted(held, Some(4)));
+        let breaking = counted.trigger(Trigger::Read, Timestamp::from_seconds(1)).0;
+        let none = Some(LeaseV2 { parent_key: [0; 16], epoch: 5 });
+        let parent = Some(LeaseV2 { parent_key, epoch: 5 });
+        let table = [
+            (asked(0, None), plain, 0, None),
+            (asked(LEASE_FLAG_PARENT_KEY_SET, with_parent), plain, 0, None),
+            (asked(0, None), counted, 0, none),
+            (asked(0, with_parent), counted, 0, none),
+            (asked(LEASE_FLAG_PARENT_KEY_SET, with_parent), counted, LEASE_FLAG_PARENT_KEY_SET, parent),
+            (asked(0, None), breaking, LEASE_FLAG_BREAK_IN_PROGRESS, Some(LeaseV2 { parent_key: [0; 16], epoch: 6 })),
+        ];
+        for (asked, cache, flags, v2) in table {
+            assert_eq!(granted(&asked, &cache), Lease { key, state: 7, flags, v2 }, "{asked:?} {cache:?}");
+        }
+    }
+
+    #[test]
+    fn writes_and_handles_are_not_cached_without_reads() {
+        for state in 0..8 {
+            let caching = caching_of(state);
+            assert_eq!(caching.is_none(), matches!(state, 2 | 4 | 6), "{state}");
+            if let Some(caching) = caching {
+                assert_eq!(state_of(CacheGrant::Lease(caching)), state);
+            }
+        }
+    }
+}

@@ -170,10 +170,9 @@ impl Model {
     pub(super) fn close(&mut self, number: usize) {
         let at = self.opens.iter().position(|open| open.number == number).unwrap();
         let open = self.opens.remove(at);
-        if !self.opens.iter().any(|other| other.key == open.key) {
-            if let Some(at) = self.caches.iter().position(|cache| cache.key == open.key) {
-                self.caches.swap_remove(at);
-            }
+        let is_last = !self.opens.iter().any(|other| other.key == open.key);
+        if let (true, Some(at)) = (is_last, self.caches.iter().position(|cache| cache.key == open.key)) {
+            self.caches.swap_remove(at);
         }
         self.disposition |= open.on_close;
         if self.opens.is_empty() {
