@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+use std::time::{Duration, Instant};
+
 use sim::{Flaw, Size, World};
 
 #[test]
@@ -25,6 +27,18 @@ fn sound_worlds_are_sound() {
         world.run().unwrap();
         assert!(world.counts().explained >= 5, "{:?}", world.counts());
     }
+}
+
+/// What `cargo xtask sim` does for hours. A test, because the program would have to be built once more, apart from the tests.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "for a minute of real time")]
+fn a_minute_of_worlds_is_as_it_should_be() {
+    let (begin, mut seed) = (Instant::now(), 1_000);
+    while begin.elapsed() < Duration::from_secs(60) {
+        World::new(seed, Size::default(), None, false).unwrap().run().unwrap();
+        seed += 1;
+    }
+    println!("{} worlds", seed - 1_000);
 }
 
 fn found(flaw: Flaw, size: Size) {

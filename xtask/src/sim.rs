@@ -12,13 +12,7 @@ use std::path::Path;
 /// # Errors
 /// A program could not be started.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<Outcome> {
-    let good = process::succeeds(&mut cargo(root, &command(arguments)))?;
+    let mut sim = cargo(root, &["run", "--locked", "--quiet", "--profile", "ci", "--package", "lazuli-sim", "--"]);
+    let good = process::succeeds(sim.args(arguments))?;
     Ok(if good { Outcome::Good } else { Outcome::Failed })
-}
-
-/// What cargo is asked for.
-pub(crate) fn command<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    let mut all = vec!["run", "--locked", "--quiet", "--profile", "ci", "--package", "lazuli-sim", "--"];
-    all.extend(arguments);
-    all
 }
