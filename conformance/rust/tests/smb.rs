@@ -8,7 +8,7 @@ use std::{
 use futures::StreamExt;
 use lazuli_conformance::{ACCOUNT, Server};
 use smb::{
-    Client, ClientConfig, ConnectionConfig, CreateOptions, Dialect, FileAccessMask, FileAttributes,
+    Client, ClientConfig, ConnectionConfig, CreateOptions, Dialect, Error, FileAccessMask, FileAttributes,
     FileCreateArgs, FileDirectoryInformation, FileDispositionInformation, GetLen, ReadAt, UncPath, WriteAt,
     connection::EncryptionMode,
 };
@@ -21,7 +21,8 @@ fn rest(server: &Server, method: &str, path: &str, query: &str) -> (u16, Vec<u8>
     let (host, account) = endpoint.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     let sas = server.sas("f");
-    let head = format!("{method} /{account}/{path}?{query}&{sas} HTTP/1.1\r\nHost: {host}\r\nx-ms-version: 2024-08-04\r\n");
+    let head =
+        format!("{method} /{account}/{path}?{query}&{sas} HTTP/1.1\r\nHost: {host}\r\nx-ms-version: 2024-08-04\r\n");
     write!(stream, "{head}Content-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
@@ -38,10 +39,18 @@ async fn connect(server: &Server, dialect: Dialect, encryption_mode: EncryptionM
         encryption_mode,
         ..ConnectionConfig::default()
     };
-    let client = Client::new(ClientConfig { connection, dfs: false, ..ClientConfig::default() });
     let share = UncPath::new("127.0.0.1").unwrap().with_share(SHARE).unwrap();
-    client.share_connect(&share, ACCOUNT, server.key()).await.unwrap();
-    (client, share)
+    let mut attempts = 5;
+    loop {
+        let config = ClientConfig { connection: connection.clone(), dfs: false, ..ClientConfig::default() };
+        let client = Client::new(config);
+        match client.share_connect(&share, ACCOUNT, server.key()).await {
+            Ok(()) => return (client, share),
+            // The crate makes its keys behind the last message of a logon, and is not ready for an answer that comes at once.
+            Err(Error::TranformFailed(_)) if attempts > 0 => attempts -= 1,
+            Err(error) => panic!("{dialect:?} {encryption_mode:?}: {error}"),
+        }
+    }
 }
 
 fn all() -> FileAccessMask {
@@ -61,7 +70,7 @@ async fn files_are_written_and_read_in_every_dialect() {
         (Dialect::Smb021, EncryptionMode::Disabled),
         (Dialect::Smb030, EncryptionMode::Required),
         (Dialect::Smb0302, EncryptionMode::Allowed),
-        (Dialect::Smb0311, EncryptionMode::Disabled),
+        (Dialect::Smb0311, EncryptionMode::Allowed),
         (Dialect::Smb0311, EncryptionMode::Required),
     ];
     for (number, (dialect, encryption)) in ways.into_iter().enumerate() {
@@ -74,9 +83,14 @@ async fn files_are_written_and_read_in_every_dialect() {
         }
         // Before it is flushed or closed.
         assert_eq!(rest(&server, "GET", &format!("{SHARE}/{name}"), "a=b"), (200, bytes.clone()), "{dialect:?}");
+        // The crate reads no further than the file was long when it was opened.
+        file.close().await.unwrap();
+        let open = FileCreateArgs::make_open_existing(all());
+        let file = client.create_file(&share.clone().with_path(&name), &open).await.unwrap().unwrap_file();
         let (mut read, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
         while read.len() < bytes.len() {
             let count = file.read_at(&mut buffer, read.len() as u64).await.unwrap();
+            assert!(count > 0, "{dialect:?}: {} bytes were read", read.len());
             read.extend_from_slice(&buffer[..count]);
         }
         assert!(read == bytes && file.get_len().await.unwrap() == bytes.len() as u64);
